@@ -234,6 +234,22 @@ def test_contents_without_a_row_are_listed_by_check_and_deleted_by_prune(server:
     assert young.exists()
 
 
+def test_prune_deletes_nothing_in_a_store_of_which_the_database_knows_nothing(server: Server, golden: bytes, honest: bytes) -> None:
+    made = server.client().push(golden)
+    server.stop()
+    own, other = content_file(server, made), server.data / "objects/content/ab" / ("ab" * 32)
+    own.unlink()
+    other.parent.mkdir(parents=True, exist_ok=True)
+    other.write_bytes(honest)
+    age_file(other, 25 * HOUR_S)
+    assert "no recording uses" not in server.verb("check").stderr
+    server.said("prune", "--older", "30d")
+    assert other.exists()
+    own.write_bytes(golden)
+    server.said("prune", "--older", "30d")
+    assert own.exists() and not other.exists()
+
+
 def content_file(server: Server, made: dict) -> Path:
     return server.data / "objects/content" / made["sha256"][:2] / made["sha256"]
 
@@ -247,7 +263,10 @@ def test_the_same_bytes_heal_a_content_that_the_store_has_lost(server: Server, g
     if left is not None:
         path.write_bytes(left)
     assert server.verb("check").returncode == 1
+    view = f"/api/recordings/{made['id']}/tree"
+    assert "lost or cut" in client.get(view).expect(500).json()["title"]
     again = client.push(golden)
+    client.get(view).expect(200)
     assert client.content(made["id"]) == client.content(again["id"]) == golden
     for one in (made, again):
         assert server.verb("check").returncode == 0
@@ -255,16 +274,39 @@ def test_the_same_bytes_heal_a_content_that_the_store_has_lost(server: Server, g
     assert files_below(server.data / "objects") == set()
 
 
+def doom(server: Server, age_ms: int) -> None:
+    """As a server does that deletes the one content, and then is killed. A negative age: no clock comes by it while the test runs."""
+    doomed_ms = time.time_ns() // 1_000_000 - age_ms
+    with contextlib.closing(sqlite3.connect(server.data / "genba.sqlite")) as database, database:
+        database.execute("DELETE FROM recordings")
+        assert database.execute("UPDATE contents SET uses = 0, doomed = ?", (doomed_ms,)).rowcount == 1
+
+
 @pytest.mark.parametrize("is_left", [True, False], ids=["there", "deleted"])
-def test_the_same_bytes_are_taken_while_a_killed_server_was_deleting_them(server: Server, golden: bytes, is_left: bool) -> None:
+def test_the_same_bytes_are_not_taken_while_the_store_may_still_delete_them(server: Server, golden: bytes, is_left: bool) -> None:
+    client = server.client()
+    made = client.push(golden)
+    server.stop()
+    doom(server, -HOUR_S * 1_000)
+    if not is_left:
+        content_file(server, made).unlink()
+    client = server.start().client()
+    refused = client.ask("POST", "/api/recordings?name=app.genba", golden).expect(503)
+    assert "is deleting the same content" in refused.json()["title"] and int(refused.headers["Retry-After"]) > 0
+    assert not client.recordings() and content_file(server, made).exists() == is_left
+    server.stop()
+    doom(server, 3 * MINUTE_MS)
+    client = server.start().client()
+    assert client.content(client.push(golden)["id"]) == golden
+
+
+@pytest.mark.parametrize("is_left", [True, False], ids=["there", "deleted"])
+def test_the_same_bytes_are_taken_when_a_killed_server_was_deleting_them(server: Server, golden: bytes, is_left: bool) -> None:
     """It had doomed the content, and its object may be deleted already."""
     client = server.client()
     made = client.push(golden)
     server.stop()
-    doomed_ms = time.time_ns() // 1_000_000 - 5 * MINUTE_MS
-    with contextlib.closing(sqlite3.connect(server.data / "genba.sqlite")) as database, database:
-        database.execute("DELETE FROM recordings")
-        assert database.execute("UPDATE contents SET uses = 0, doomed = ?", (doomed_ms,)).rowcount == 1
+    doom(server, 5 * MINUTE_MS)
     if not is_left:
         content_file(server, made).unlink()
     client = server.start().client()

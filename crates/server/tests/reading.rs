@@ -201,6 +201,47 @@ fn who_waits_too_long_in_line_is_sent_away() {
 }
 
 #[test]
+fn a_file_that_never_comes_gives_its_turn_back() {
+    let limits = Limits { at_once: 1, wall: Duration::from_millis(50), ..LIMITS };
+    let answers = Answers::new(workers(limits), 64 << 20);
+    let page = Ask::Page { name: "a".into() };
+    for content in ["one", "another"] {
+        let never = std::future::pending::<Result<Vec<PathBuf>, Unread>>();
+        match run(answers.answer(Asker::Reader, &page, &[content], never)) {
+            Err(Unread::NotFetched(problem)) => assert_eq!(problem.status, 503),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_seal_that_waits_takes_no_turn_of_a_reader() {
+    let workers = workers(Limits { at_once: 1, ..LIMITS });
+    run(async {
+        let seal = workers.turn(Asker::Seal).await.expect("a turn");
+        let reader = workers.turn(Asker::Reader).await.expect("a turn");
+        let mut waiting = std::pin::pin!(workers.turn(Asker::Seal));
+        tokio::select! {
+            biased;
+            _ = &mut waiting => panic!("both turns are taken"),
+            () = tokio::task::yield_now() => {}
+        }
+        drop(reader);
+        let reader = tokio::select! {
+            biased;
+            turn = workers.turn(Asker::Reader) => turn.expect("a turn"),
+            _ = &mut waiting => panic!("the turn is a reader's"),
+        };
+        drop(seal);
+        assert!(waiting.await.is_ok());
+        drop(reader);
+        // Nobody needs it.
+        let _seal = workers.turn(Asker::Seal).await.expect("a turn");
+        assert!(workers.turn(Asker::Seal).await.is_ok());
+    });
+}
+
+#[test]
 fn a_seal_waits_for_no_reader_and_whoever_waits_has_no_copy() {
     let answers = Answers::new(workers(Limits { at_once: 1, ..LIMITS }), 64 << 20);
     let path = golden("v3");

@@ -4,6 +4,7 @@
 use std::future::Future;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::fs::Mode;
@@ -46,7 +47,8 @@ impl Place {
         let scratch = self.scratch()?;
         let arguments = ["serve", "read-one"].map(Into::into).to_vec();
         let answers = Answers::new(Workers::new(program.to_owned(), arguments, READING), ANSWERS_BYTES_MAX);
-        Ok(Open { keeper: Keeper { database, store, answers, scratch, recording_bytes_max } })
+        let clearing = Arc::default();
+        Ok(Open { keeper: Keeper { database, store, answers, scratch, recording_bytes_max, clearing } })
     }
 
     /// 404 where there is nothing yet: a chore looks after what is there, and a folder that somebody mistyped stays as it is.

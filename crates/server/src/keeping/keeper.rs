@@ -3,11 +3,13 @@
 //! Never: decides who may do it (`rules/access.rs`); decodes a recording (`reading/` asks another process).
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::{Stream, TryStreamExt, stream};
 use tempfile::NamedTempFile;
 use tokio::io::AsyncWriteExt;
+use tokio::sync::Mutex;
 
 use crate::reading::{Answers, Facts, Unread};
 use crate::rules::naming::TAGS_MAX;
@@ -31,6 +33,8 @@ pub struct Keeper {
     /// For files that exist only while somebody reads them.
     pub scratch: PathBuf,
     pub recording_bytes_max: u64,
+    /// Of whoever deletes contents that nobody uses.
+    pub clearing: Arc<Mutex<()>>,
 }
 
 /// What somebody says about a recording before its first byte.
@@ -118,10 +122,11 @@ impl Keeper {
         };
         let key = self.store.content(sha256);
         if let Some(path) = self.store.file(&key) {
+            check_whole(recording, self.store.bytes_of(&key).await?.unwrap_or_default())?;
             return Ok(Readable::Stored(path));
         }
         let (scratch, mut file) = self.scratch_file()?;
-        self.store.copy_into(&key, &mut file, |_| {}).await?;
+        check_whole(recording, self.store.copy_into(&key, &mut file, |_| {}).await?)?;
         file.flush().await.map_err(|error| scratch_failed(&error))?;
         Ok(Readable::Scratch(scratch))
     }
@@ -166,15 +171,20 @@ impl Keeper {
                 break;
             }
             if chunk.starts_at != bytes {
-                return Err(Problem::internal(
-                    "a part of an upload is missing",
-                    &format!("{} at {bytes}", recording.id),
-                ));
+                let words = format!("{} at {bytes}", recording.id);
+                return Err(Problem::internal("a part of an upload is missing", &words).lasting());
             }
-            let copied = self.store.copy_into(&chunk.object.as_str().into(), &mut file, &mut seen).await?;
+            let key = chunk.object.as_str().into();
+            let copied = match self.store.copy_into(&key, &mut file, &mut seen).await {
+                Ok(copied) => copied,
+                Err(problem) => {
+                    let is_lasting = self.is_lost(&key).await.unwrap_or_default();
+                    return Err(Problem { is_lasting, ..problem });
+                }
+            };
             if copied != chunk.bytes {
                 let words = format!("{}: {copied} of {} bytes of {}", recording.id, chunk.bytes, chunk.object);
-                return Err(Problem::internal("a part of an upload is damaged", &words));
+                return Err(Problem::internal("a part of an upload is damaged", &words).lasting());
             }
             bytes += copied;
         }
@@ -271,6 +281,7 @@ impl Keeper {
             answers: Answers::new(workers, 1 << 20),
             scratch: folder.to_owned(),
             recording_bytes_max: 1 << 20,
+            clearing: Arc::default(),
         }
     }
 
@@ -279,6 +290,15 @@ impl Keeper {
         let (name, owner) = ("app.genba".to_owned(), "lena".to_owned());
         self.create(New { name, host: None, tags: Vec::new(), live: true, owner }).await.expect("a recording")
     }
+}
+
+/// What is read of half a content would be remembered when the whole is back.
+fn check_whole(recording: &Recording, found_bytes: u64) -> Result<(), Problem> {
+    if found_bytes == recording.bytes {
+        return Ok(());
+    }
+    let words = format!("{}: {found_bytes} of {} bytes are in the store", recording.id, recording.bytes);
+    Err(Problem::internal("the content of a recording is lost or cut", &words).hint("push the same file again"))
 }
 
 /// What somebody said of it.
@@ -304,7 +324,11 @@ pub(super) fn known(recording: &Recording, facts: Facts) -> (Known, Vec<(Kind, S
     words.push((Kind::Verdict, terms::folded(&facts.verdict.kind)));
     let (cpu_ns, wall_ns) = (facts.cpu_ns.unwrap_or_default(), facts.wall_ns.unwrap_or_default());
     // The list does not show them, and there may be thousands.
-    let facts = Facts { functions: None, functions_more: None, ..facts };
+    let mut facts = Facts { functions: None, functions_more: None, ..facts };
+    // Another server may have read more of it, and written that first: what was taken away must not come back with the next reading.
+    let more = before.into_iter().flat_map(|before| before.tags).filter(|tag| !facts.tags.contains(tag));
+    let more: Vec<String> = more.collect();
+    facts.tags.extend(more);
     let stored = serde_json::to_string(&facts).unwrap_or_default();
     words.retain(|(_, word)| !word.is_empty());
     (Known { program: facts.program, cpu_ns, wall_ns, facts: stored, tags }, words)
@@ -342,6 +366,7 @@ mod tests {
             answers: Answers::new(workers, 1 << 20),
             scratch: folder.to_owned(),
             recording_bytes_max: 1 << 20,
+            clearing: Arc::default(),
         }
     }
 
@@ -403,6 +428,24 @@ mod tests {
             keeper.change(&id, Some(later.clone()), Some(tags(&["later"]))).await.expect("a change");
             keeper.seal(&before, None).await.expect("a seal");
             assert_eq!(said(&keeper, &id).await, (later.clone(), tags(&["later"]), later));
+        });
+    }
+
+    #[test]
+    fn a_tag_that_was_taken_away_stays_away_whoever_reads_first() {
+        with_keeper(async |keeper| {
+            let recording = begun(&keeper, true).await;
+            let with_tag: Facts = serde_json::from_str(FACTS).expect("facts");
+            let without = || Facts { tags: Vec::new(), ..with_tag.clone() };
+            let mut now = recording;
+            // The last reading but one began earlier, and saw less.
+            for (facts, tags) in
+                [(with_tag.clone(), tags(&["from-file"])), (without(), tags(&[])), (with_tag.clone(), tags(&[]))]
+            {
+                let known = known(&now, facts).0;
+                assert_eq!(known.tags, tags);
+                now = Recording { facts: Some(known.facts), tags: Vec::new(), ..now };
+            }
         });
     }
 

@@ -3,14 +3,17 @@
 //! Owns: how long each may lie. Never: deletes an object that a row names.
 
 use std::collections::HashSet;
+use std::sync::Arc;
+
+use object_store::path::Path as Key;
 
 use crate::keeping::keeper::Keeper;
 use crate::storage::database::Database;
 use crate::storage::recordings::{self, Recording, State};
-use crate::storage::store::{CONTENT, Store, UPLOADS};
+use crate::storage::store::{CONTENT, Listed, Store, UPLOADS};
 use crate::storage::tokens::commit;
 use crate::storage::{chunks, contents, scratch, settings};
-use crate::words::moment::{DAY_MS, HOUR_MS, MINUTE_MS, now_ms};
+use crate::words::moment::{DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, now_ms};
 use crate::words::problem::Problem;
 
 /// A live recording that did not grow since is sealed as it is: the one who sent it is gone, or has no network.
@@ -21,6 +24,10 @@ const UPLOAD_KEPT_MS: i64 = 7 * DAY_MS;
 const PART_KEPT_MS: i64 = 6 * HOUR_MS;
 /// A content that is being sealed has none, either.
 const CONTENT_KEPT_MS: i64 = DAY_MS;
+/// How many objects that the database names are looked for before the store is taken for another server's.
+const NAMED_MAX: usize = 16;
+/// From the doom to the delete. The rest of the time for which a doom holds is the store's.
+const DELETED_WITHIN_MS: i64 = 30 * SECOND_MS;
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Cleared {
@@ -39,9 +46,9 @@ impl Keeper {
             cleared.recordings = self.prune(now_ms() - i64::from(days) * DAY_MS).await?;
         }
         for quiet in recordings::untouched(&self.database, State::Open, Some(true), now_ms() - LIVE_QUIET_MS).await? {
-            // One that cannot be read is an upload like any other, until it is deleted.
+            // One that can never be read is an upload like any other, until it is deleted. Every other failure says nothing against it.
             let sealed = self.seal_quiet(&quiet).await;
-            if sealed.is_err_and(|problem| !is_passing(&problem)) && quiet.touched_ms < now_ms() - UPLOAD_KEPT_MS {
+            if sealed.is_err_and(|problem| problem.is_lasting) && quiet.touched_ms < now_ms() - UPLOAD_KEPT_MS {
                 cleared.uploads += u64::from(self.delete_if_untouched(&quiet).await?);
             }
         }
@@ -88,18 +95,14 @@ impl Keeper {
         if settings::are_deletions_held(&self.database).await? {
             return Ok(0);
         }
-        let doomed_ms = now_ms();
-        let mut cleared = 0;
-        for sha256 in contents::doom_unused(&self.database, doomed_ms).await? {
-            let mut transaction = self.database.begin().await?;
-            if contents::forget(&mut transaction, &sha256, doomed_ms).await? {
-                // Before the commit: whoever wants the same content waits for it, and then puts it anew.
-                self.store.delete(&self.store.content(&sha256)).await?;
-                commit(transaction).await?;
-                cleared += 1;
-            }
-        }
-        Ok(cleared)
+        let (database, store, clearing) = (self.database.clone(), self.store.clone(), Arc::clone(&self.clearing));
+        // A task of its own: a client that goes ends its handler, and with it the transaction, but not the delete that is on its way.
+        let deleting = tokio::spawn(async move {
+            // One after the other: many who delete at once would take all connections of the database.
+            let _turn = clearing.lock().await;
+            delete_unused(&database, &store).await
+        });
+        deleting.await.map_err(|error| Problem::internal("deleting contents", &error))?
     }
 
     /// Scratch files, and objects that were being written.
@@ -118,15 +121,55 @@ impl Keeper {
         let listed = self.store.list(UPLOADS).await?;
         let rows = chunks::objects(&self.database).await?;
         let known: HashSet<&str> = rows.iter().map(|(object, _)| object.as_str()).collect();
+        let is_left = |part: &Listed| part.age_ms > PART_KEPT_MS && !known.contains(part.key.as_ref());
+        let left: Vec<Listed> = listed.into_iter().filter(is_left).collect();
+        if left.is_empty() || !self.has_named_objects().await? {
+            return Ok(0);
+        }
         let mut cleared = 0;
-        for part in listed {
-            if part.age_ms > PART_KEPT_MS && !known.contains(part.key.as_ref()) {
-                self.store.delete(&part.key).await?;
-                cleared += 1;
-            }
+        for part in left {
+            self.store.delete(&part.key).await?;
+            cleared += 1;
         }
         Ok(cleared)
     }
+
+    /// The store has others that the database names, and not this one.
+    pub(super) async fn is_lost(&self, key: &Key) -> Result<bool, Problem> {
+        Ok(self.store.bytes_of(key).await?.is_none() && self.has_named_objects().await?)
+    }
+
+    /// False: a folder that is not mounted, a mistyped bucket, another server's store; or the database knows nothing yet.
+    async fn has_named_objects(&self) -> Result<bool, Problem> {
+        let contents = contents::all(&self.database).await?.into_iter().take(NAMED_MAX);
+        let parts = chunks::objects(&self.database).await?.into_iter().take(NAMED_MAX);
+        let parts = parts.map(|(object, _)| Key::from(object));
+        for named in contents.map(|(sha256, _)| self.store.content(&sha256)).chain(parts) {
+            if self.store.bytes_of(&named).await?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+async fn delete_unused(database: &Database, store: &Store) -> Result<u64, Problem> {
+    let mut cleared = 0;
+    for sha256 in contents::unused(database).await? {
+        let doomed_ms = now_ms();
+        if !contents::doom(database, &sha256, doomed_ms).await? {
+            continue;
+        }
+        let mut transaction = database.begin().await?;
+        // A process that was stopped for a while must not delete what somebody may use by now.
+        if contents::forget(&mut transaction, &sha256, doomed_ms).await? && now_ms() - doomed_ms < DELETED_WITHIN_MS {
+            // Before the commit: whoever wants the same content waits for it, and then puts it anew.
+            store.delete(&store.content(&sha256)).await?;
+            commit(transaction).await?;
+            cleared += 1;
+        }
+    }
+    Ok(cleared)
 }
 
 /// Contents that the store has and no row names, and that nobody wrote for a day: a seal failed after it had put them. Hash and size of each.
@@ -134,8 +177,8 @@ pub async fn unnamed_contents(database: &Database, store: &Store) -> Result<Vec<
     // The rows come second: what was sealed meanwhile is among them.
     let listed = store.list(CONTENT).await?;
     let known = contents::hashes(database).await?;
-    // A database that knows no content at all is rather another server's.
-    if known.is_empty() {
+    // A store of which the database knows nothing is rather another server's.
+    if !listed.iter().any(|object| object.key.filename().is_some_and(|sha256| known.contains(sha256))) {
         return Ok(Vec::new());
     }
     let unnamed = listed.into_iter().filter(|object| object.age_ms > CONTENT_KEPT_MS).filter_map(|object| {
@@ -146,13 +189,13 @@ pub async fn unnamed_contents(database: &Database, store: &Store) -> Result<Vec<
     Ok(unnamed.collect())
 }
 
-/// Somebody went on with it or sealed it in between, the store or the disk has a bad hour: nothing against the recording itself.
-fn is_passing(problem: &Problem) -> bool {
-    [404, 409, 503, 507].contains(&problem.status)
-}
-
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+
+    use crate::keeping::uploading::unread_problem;
+    use crate::reading::{Refusal, Unread};
+
     use super::*;
 
     #[test]
@@ -168,8 +211,63 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_is_kept_where_only_the_hour_was_bad() {
-        assert!(is_passing(&Problem::disk_full()) && is_passing(&Problem::conflict("it grew")));
-        assert!(!is_passing(&Problem::new(422, "the file is not a recording")));
+    fn only_what_is_said_of_the_recording_itself_deletes_it() {
+        let words = || "words".to_owned();
+        let refusal = Refusal { title: words(), detail: None, hint: None };
+        for lasting in [Unread::Refused(refusal), Unread::TooLarge { words: words() }] {
+            assert!(unread_problem(&lasting).is_lasting, "{lasting:?}");
+        }
+        let passing = [
+            Unread::TooLong { words: words() },
+            Unread::Broken { words: words() },
+            Unread::Busy,
+            Unread::NotFetched(Problem::internal("the store", &"has no folder")),
+            Unread::NotFetched(Problem::disk_full()),
+        ];
+        for passing in passing {
+            assert!(!unread_problem(&passing).is_lasting, "{passing:?}");
+        }
+        assert!(!Problem::conflict("it grew").is_lasting && !Problem::not_found("recording").is_lasting);
+    }
+
+    #[test]
+    fn parts_without_a_row_stay_in_a_store_of_which_the_database_knows_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let keeper = Keeper::in_folder(folder.path()).await;
+            let key = keeper.store.new_part("another").expect("a key");
+            keeper.store.put(&key, Bytes::from_static(b"some bytes")).await.expect("it is put");
+            let path = keeper.store.file(&key).expect("a file");
+            let file = std::fs::File::options().write(true).open(path).expect("it is there");
+            let long = std::time::Duration::from_secs(7 * 3_600);
+            file.set_modified(std::time::SystemTime::now() - long).expect("a time");
+            assert_eq!(keeper.clear_parts().await, Ok(0));
+            keeper.append(&keeper.begun().await, 0, Bytes::from_static(b"some bytes")).await.expect("a part");
+            assert_eq!(keeper.clear_parts().await, Ok(1));
+        });
+    }
+
+    #[test]
+    fn a_part_is_lost_where_the_store_has_others_and_not_where_it_has_none() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let keeper = Keeper::in_folder(folder.path()).await;
+            let (lost, other) = (keeper.begun().await, keeper.begun().await);
+            for recording in [&lost, &other] {
+                keeper.append(recording, 0, Bytes::from_static(b"some bytes")).await.expect("a part");
+            }
+            let object = async |id: &str| {
+                let parts = chunks::of_recording(&keeper.database, id).await.expect("parts");
+                Key::from(parts.first().expect("one part").object.as_str())
+            };
+            let lost = keeper.find(&lost.id).await.expect("it is there");
+            keeper.store.delete(&object(&lost.id).await).await.expect("it is deleted");
+            assert!(keeper.seal_quiet(&lost).await.expect_err("a part is lost").is_lasting);
+            // As where the folder is not mounted.
+            keeper.store.delete(&object(&other.id).await).await.expect("it is deleted");
+            assert!(!keeper.seal_quiet(&lost).await.expect_err("nothing is there").is_lasting);
+        });
     }
 }

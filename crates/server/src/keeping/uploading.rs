@@ -2,6 +2,8 @@
 //! Owns: that an acknowledged part is on the disk, in the store and in the database, and that a sealed recording is what its hash says.
 //! Never: acknowledges before both are done; lists what is half written.
 
+use std::time::Duration;
+
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt};
 use sha2::{Digest, Sha256};
@@ -24,6 +26,10 @@ use crate::words::random;
 pub const CHUNK_BYTES_MAX: usize = 4 << 20;
 /// How often somebody else may delete the same content while it is put.
 const TRIES: u32 = 50;
+/// Between two tries, for whoever deletes it.
+const DELETED_WAIT: Duration = Duration::from_millis(100);
+/// For whoever uploads, where a server ended in the middle of deleting it: then the doom holds for longer.
+const DELETED_RETRY_S: u32 = 30;
 
 /// What the one who uploads says it must be.
 pub struct Expected {
@@ -223,7 +229,12 @@ impl Keeper {
         let parts = chunks::of_recording(&self.database, &recording.id).await?;
         let key = self.store.content(sha256);
         for _ in 0..TRIES {
-            let is_known = contents::presence(&self.database, sha256).await? != Presence::Absent;
+            let presence = contents::presence(&self.database, sha256).await?;
+            if presence == Presence::Doomed {
+                tokio::time::sleep(DELETED_WAIT).await;
+                continue;
+            }
+            let is_known = presence != Presence::Absent;
             // One that the store has lost, or half of it, is put again: these bytes heal it for all that use it.
             let is_put = !is_known || self.store.bytes_of(&key).await? != Some(recording.bytes);
             if is_put {
@@ -256,7 +267,8 @@ impl Keeper {
             self.delete_parts(parts).await;
             return self.find(&recording.id).await;
         }
-        Err(Problem::new(503, "the same content is deleted again and again").hint("seal it again"))
+        let problem = Problem::new(503, "the server is deleting the same content").hint("push again in two minutes");
+        Err(Problem { retry_after_s: Some(DELETED_RETRY_S), ..problem })
     }
 
     /// What is not deleted now is deleted later (`keeping/leftovers.rs`).
@@ -304,11 +316,14 @@ pub fn unread_problem(unread: &Unread) -> Problem {
     match unread {
         Unread::Refused(refusal) => {
             let problem = Problem::new(422, refusal.title.clone());
-            Problem { detail: refusal.detail.clone(), hint: refusal.hint.clone(), ..problem }
+            Problem { detail: refusal.detail.clone(), hint: refusal.hint.clone(), ..problem }.lasting()
         }
         Unread::Absent { words } => Problem::new(404, words.clone()),
         Unread::TooLarge { words } | Unread::TooLong { words } => {
-            Problem::new(422, "reading this recording takes more than this server gives").detail(words.clone())
+            let problem =
+                Problem::new(422, "reading this recording takes more than this server gives").detail(words.clone());
+            // A machine that is busy now is idle later.
+            Problem { is_lasting: matches!(unread, Unread::TooLarge { .. }), ..problem }
         }
         Unread::Busy => {
             let problem =

@@ -4,13 +4,16 @@
 use std::future::Future;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
+use genba_profile::figures;
 use moka::future::Cache;
 
 use super::ask::Ask;
 use super::facts::Facts;
 use super::unread::Unread;
 use super::workers::{Answer, Asker, Workers};
+use crate::words::problem::Problem;
 
 /// What an answer takes beside its bytes.
 const ENTRY_BYTES: usize = 256;
@@ -47,7 +50,11 @@ impl Answers {
             .map_err(|error| Unread::broken(format!("cannot write a question: {error}")))?;
         let worked = async {
             let turn = self.workers.turn(asker).await?;
-            let files = files.await?;
+            // The turn is kept meanwhile: a store that does not answer must not hold it for good.
+            let files = match tokio::time::timeout(self.workers.wall(), files).await {
+                Ok(files) => files?,
+                Err(_) => return Err(not_fetched_in(self.workers.wall())),
+            };
             match self.workers.answer_in(&turn, ask, &files).await {
                 Err(unread) if !unread.is_lasting() => Err(unread),
                 lasting => Ok(lasting),
@@ -72,4 +79,10 @@ impl Answers {
         serde_json::from_slice(&answer.body)
             .map_err(|error| Unread::broken(format!("the process that reads gave facts of an unknown form: {error}")))
     }
+}
+
+fn not_fetched_in(wall: Duration) -> Unread {
+    let most = figures::setting(u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX));
+    let problem = Problem::new(503, "the store of recordings is slow");
+    Unread::NotFetched(problem.detail(format!("the recording was not there after {most}")).hint("ask again later"))
 }

@@ -83,17 +83,21 @@ impl Workers {
         Workers { program, arguments, limits, turns, places: many(places), seal_turns, seal_places: many(places) }
     }
 
+    /// How long fetching what is read may take, and reading it once more.
+    pub(super) fn wall(&self) -> Duration {
+        self.limits.wall
+    }
+
     /// A place in the line, and then a turn.
     pub async fn turn(&self, asker: Asker) -> Result<Turn<'_>, Unread> {
         let places = if asker == Asker::Seal { &self.seal_places } else { &self.places };
         let place = places.try_acquire().map_err(|_| Unread::Busy)?;
         let turn = match asker {
             Asker::Reader => self.turns.acquire().await,
-            // The turns of readers as well, while there are fewer readers.
-            Asker::Seal => tokio::select! {
-                biased;
-                turn = self.seal_turns.acquire() => turn,
-                turn = self.turns.acquire() => turn,
+            // A turn of readers as well where it is free; no reader waits for it then.
+            Asker::Seal => match self.seal_turns.try_acquire().or_else(|_| self.turns.try_acquire()) {
+                Ok(turn) => Ok(turn),
+                Err(_) => self.seal_turns.acquire().await,
             },
         };
         Ok(Turn { _place: place, _turn: turn.map_err(|_| Unread::Busy)? })

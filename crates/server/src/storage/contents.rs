@@ -1,8 +1,9 @@
 //! What is in the store under its hash, and how many recordings use it. Equal recordings are stored once.
 //! Owns: that an object is never deleted while a recording uses it, whichever of several servers deletes or seals.
-//! An object without uses is doomed first (`doomed`: when), in a statement that no new use can overtake. Then the server that doomed it
-//! forgets its row and deletes the object in one transaction: the lock of the row keeps a new use waiting meanwhile. A recording that uses
-//! a doomed one before that takes the doom away. Afterwards there is no row, and the object is put anew.
+//! An object without uses is doomed first (`doomed`: when), in a transaction of its own. Then the server that doomed it forgets its row and
+//! deletes the object in one more: the lock of the row keeps a new use waiting meanwhile. Afterwards there is no row, and the object is put
+//! anew. Where that transaction is lost, the row is there again while the store may still delete: the doom holds until that is over, and a
+//! recording that uses the content afterwards takes the doom away.
 
 use std::collections::HashSet;
 
@@ -11,18 +12,22 @@ use sqlx::{Any, Transaction};
 use crate::storage::database::{Database, Statement};
 use crate::storage::recordings::{count, get, stored};
 use crate::storage::tokens::commit;
-use crate::words::moment::HOUR_MS;
+use crate::words::moment::{HOUR_MS, MINUTE_MS, now_ms};
 use crate::words::problem::Problem;
 
 /// A server that doomed an object and did not delete it since is dead.
 const ABANDONED_MS: i64 = HOUR_MS;
+/// Longer than a delete may be on its way to the store: the wait for the row, the store's tries (`storage/store.rs`) and its last request.
+const DOOM_HOLDS_MS: i64 = 2 * MINUTE_MS;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
     Absent,
     Present,
-    /// Its object may be gone already.
+    /// Its object may go at any moment: nobody may use it.
     Doomed,
+    /// Its object may be gone, and nobody deletes it any more.
+    Abandoned,
 }
 
 pub async fn presence(database: &Database, sha256: &str) -> Result<Presence, Problem> {
@@ -31,12 +36,13 @@ pub async fn presence(database: &Database, sha256: &str) -> Result<Presence, Pro
     Ok(match statement.rows(database).await?.first().map(|row| get::<i64>(row, "doomed")).transpose()? {
         None => Presence::Absent,
         Some(0) => Presence::Present,
-        Some(_) => Presence::Doomed,
+        Some(doomed_ms) if doomed_ms >= now_ms() - DOOM_HOLDS_MS => Presence::Doomed,
+        Some(_) => Presence::Abandoned,
     })
 }
 
-/// One more recording uses it, and until the transaction ends nobody deletes its object. A doomed one is doomed no more. False: it was
-/// not put, and is gone. Whether the object is there the caller looks afterwards: it may have been deleted just before.
+/// One more recording uses it, and until the transaction ends nobody deletes its object. An abandoned one is doomed no more. False: it is
+/// doomed, or was not put and is gone. Whether the object is there the caller looks afterwards: it may have been deleted just before.
 pub async fn begin_use(
     transaction: &mut Transaction<'static, Any>,
     sha256: &str,
@@ -48,11 +54,16 @@ pub async fn begin_use(
         statement.value(sha256.to_owned());
         statement.say(", ");
         statement.value(stored(bytes));
-        statement.say(", 1, 0) ON CONFLICT (sha256) DO UPDATE SET uses = contents.uses + 1, doomed = 0");
+        statement.say(
+            ", 1, 0) ON CONFLICT (sha256) DO UPDATE SET uses = contents.uses + 1, doomed = 0 WHERE contents.doomed < ",
+        );
+        statement.value(now_ms() - DOOM_HOLDS_MS);
         return Ok(statement.execute(transaction).await? == 1);
     }
     let mut statement = Statement::new("UPDATE contents SET uses = uses + 1, doomed = 0 WHERE sha256 = ");
     statement.value(sha256.to_owned());
+    statement.say(" AND doomed < ");
+    statement.value(now_ms() - DOOM_HOLDS_MS);
     Ok(statement.execute(transaction).await? == 1)
 }
 
@@ -62,17 +73,28 @@ pub async fn end_use(transaction: &mut Transaction<'static, Any>, sha256: &str) 
     statement.execute(transaction).await.map(drop)
 }
 
-/// All that nobody uses, for the caller alone to delete; those included that a server doomed which then died.
-pub async fn doom_unused(database: &Database, now_ms: i64) -> Result<Vec<String>, Problem> {
+/// All that nobody uses; those included that a server doomed which then died.
+pub async fn unused(database: &Database) -> Result<Vec<String>, Problem> {
+    let mut statement = Statement::new("SELECT sha256 FROM contents WHERE uses = 0 AND (doomed = 0 OR doomed < ");
+    statement.value(now_ms() - ABANDONED_MS);
+    statement.say(")");
+    let rows = statement.rows(database).await?;
+    rows.iter().map(|row| get(row, "sha256")).collect()
+}
+
+/// For the caller alone to delete. False: a recording uses it by now, or another server has doomed it.
+pub async fn doom(database: &Database, sha256: &str, now_ms: i64) -> Result<bool, Problem> {
     let mut transaction = database.begin().await?;
     let mut statement = Statement::new("UPDATE contents SET doomed = ");
     statement.value(now_ms);
-    statement.say(" WHERE uses = 0 AND (doomed = 0 OR doomed < ");
+    statement.say(" WHERE sha256 = ");
+    statement.value(sha256.to_owned());
+    statement.say(" AND uses = 0 AND (doomed = 0 OR doomed < ");
     statement.value(now_ms - ABANDONED_MS);
-    statement.say(") RETURNING sha256");
-    let rows = statement.rows_within(&mut transaction).await?;
+    statement.say(")");
+    let is_doomed = statement.execute(&mut transaction).await? == 1;
     commit(transaction).await?;
-    rows.iter().map(|row| get(row, "sha256")).collect()
+    Ok(is_doomed)
 }
 
 /// Its object may be deleted until the transaction ends. False: a recording uses it anew, or another server doomed it since.

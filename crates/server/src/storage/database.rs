@@ -23,6 +23,10 @@ const CONNECTIONS_MAX: u32 = 8;
 const WAIT_S: u64 = 8;
 /// SQLite's SQLITE_FULL and PostgreSQL's disk_full.
 const FULL: [&str; 2] = ["13", "53100"];
+/// SQLite's SQLITE_BUSY with its two finer kinds, and PostgreSQL's lock_not_available.
+const BUSY: [&str; 4] = ["5", "261", "517", "55P03"];
+/// Whoever waits for a lock gives up after a while, and a transaction whose server is gone ends.
+const POSTGRES_LIMITS: [&str; 2] = ["SET lock_timeout = '20s'", "SET idle_in_transaction_session_timeout = '120s'"];
 
 /// The tables, as they grew: number, name, statements. One that was released stays as it is for good. (`sqlx::migrate!` would compile all of sqlx, SQLite
 /// too, a second time for the macro.)
@@ -79,6 +83,10 @@ impl Database {
                         // A commit is on the disk before anybody is told of it.
                         for setting in ["busy_timeout = 20000", "journal_mode = WAL", "synchronous = FULL"] {
                             connection.execute(AssertSqlSafe(format!("PRAGMA {setting}"))).await?;
+                        }
+                    } else {
+                        for setting in POSTGRES_LIMITS {
+                            connection.execute(setting).await?;
                         }
                     }
                     Ok(())
@@ -147,6 +155,9 @@ fn not_migrated(shown: &str, error: &MigrateError) -> Problem {
 pub fn failed(error: &sqlx::Error) -> Problem {
     match error {
         error if is_full(error) => Problem::disk_full(),
+        error if is_busy(error) => Problem::new(503, "the database is busy")
+            .detail("somebody else changes the same for long")
+            .hint("try again: what was acknowledged is safe"),
         sqlx::Error::PoolTimedOut => {
             Problem::new(503, "the database is busy").detail(format!("no connection was free for {WAIT_S} s"))
         }
@@ -155,7 +166,15 @@ pub fn failed(error: &sqlx::Error) -> Problem {
 }
 
 fn is_full(error: &sqlx::Error) -> bool {
-    error.as_database_error().and_then(|error| error.code()).is_some_and(|code| FULL.contains(&code.as_ref()))
+    has_code(error, &FULL)
+}
+
+fn is_busy(error: &sqlx::Error) -> bool {
+    has_code(error, &BUSY)
+}
+
+fn has_code(error: &sqlx::Error, codes: &[&str]) -> bool {
+    error.as_database_error().and_then(|error| error.code()).is_some_and(|code| codes.contains(&code.as_ref()))
 }
 
 pub fn is_taken(error: &sqlx::Error) -> bool {
@@ -214,5 +233,24 @@ impl Statement {
         let query = sqlx::query_with(AssertSqlSafe(self.words), self.values);
         let done = query.execute(&mut **transaction).await.map_err(|error| failed(&error))?;
         Ok(done.rows_affected())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_that_somebody_else_writes_for_long_is_busy() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let database = Database::embedded(folder.path()).await.expect("a database");
+            let _writing = database.begin().await.expect("a transaction");
+            let mut other = database.pool.acquire().await.expect("a connection");
+            other.execute("PRAGMA busy_timeout = 0").await.expect("a setting");
+            let error = other.execute("BEGIN IMMEDIATE").await.expect_err("somebody else writes");
+            assert_eq!(failed(&error).status, 503);
+        });
     }
 }

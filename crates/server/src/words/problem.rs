@@ -14,11 +14,19 @@ pub struct Problem {
     pub retry_after_s: Option<u32>,
     /// Where an upload stands, for `Upload-Offset`.
     pub upload_offset: Option<u64>,
+    /// Of a recording: refused, more than this server reads, or proved lost or damaged. It is so tomorrow, too.
+    pub is_lasting: bool,
 }
 
 impl Problem {
     pub fn new(status: u16, title: impl Into<String>) -> Problem {
-        Problem { status, title: title.into(), detail: None, hint: None, retry_after_s: None, upload_offset: None }
+        let title = title.into();
+        Problem { status, title, detail: None, hint: None, retry_after_s: None, upload_offset: None, is_lasting: false }
+    }
+
+    pub fn lasting(mut self) -> Problem {
+        self.is_lasting = true;
+        self
     }
 
     pub fn detail(mut self, detail: impl Into<String>) -> Problem {
