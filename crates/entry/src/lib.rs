@@ -206,14 +206,10 @@ impl<'a> Entry<'a> {
         words[..4].copy_from_slice(&State::MAKING.to_le_bytes());
         let linker = RemoteSymbols::of(asked.pid, &memory, &mapped, |name| name.starts_with("ld-")).files;
         let surroundings = Surroundings::of(asked.pid, &memory, &maps, &mapped, &libc, &linker);
-        let modules = RefCell::new(Modules::default());
-        if surroundings.has_allocators() {
-            // Stacks are walked for them while all threads are stopped: the tables are read before.
-            let source = Source { pid: asked.pid, memory: &memory, maps: &maps, core: None };
-            for file in &mapped {
-                let _ = modules.borrow_mut().function_at(source, file.code.start);
-            }
-        }
+        // Stacks are walked while all threads are stopped: tables are read between two stops, and only those at which a walk ended.
+        let mut modules = Modules::default();
+        modules.shut();
+        let modules = RefCell::new(modules);
         let places = places(&maps, &slots, room);
         Ok(Entry { asked, memory, maps, surroundings, slots, words, room, places, modules, filters })
     }
@@ -230,7 +226,7 @@ impl<'a> Entry<'a> {
             threads: 0,
         };
         let mut last = None;
-        let deadline = Instant::now() + self.asked.tried_max;
+        let mut deadline = Instant::now() + self.asked.tried_max;
         while Instant::now() < deadline {
             // Before they stop: threads have come and gone since.
             self.maps = maps::read(self.asked.pid).map_err(|_| NotEntered::Ended)?;
@@ -247,6 +243,12 @@ impl<'a> Entry<'a> {
                 Ok(()) => return self.answer(entered),
                 Err(Unsent::Unusable(why)) => last = why.or(last),
                 Err(Unsent::Failed(why)) => return Err(why),
+            }
+            let began = Instant::now();
+            let source = Source { pid: self.asked.pid, memory: &self.memory, maps: &self.maps, core: None };
+            if self.modules.borrow_mut().open_missed(source) {
+                // Each file is read once, so this has an end.
+                deadline += began.elapsed();
             }
             std::thread::sleep(BETWEEN_TRIES);
         }

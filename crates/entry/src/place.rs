@@ -96,11 +96,6 @@ impl Surroundings {
             sequence_at: sequence_offset(memory, linker),
         }
     }
-
-    /// Whether stacks may have to be walked for that.
-    pub fn has_allocators(&self) -> bool {
-        !self.allocators.is_empty()
-    }
 }
 
 /// Whether one of the functions that were called is in such code: `frames` are their pcs and canonical frame addresses, innermost first. Of the
