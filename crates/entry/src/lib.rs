@@ -283,8 +283,8 @@ impl<'a> Entry<'a> {
         Ok(Stopped { sent, threads, stopped: stop.release() })
     }
 
-    /// Whether the addresses still mean what they did. All threads are stopped, so none calls exec before one is entered. The maps were read
-    /// between the two looks at the program: if it is the same one in both, they are its own.
+    /// Whether the addresses still mean what they did. A thread that has stopped calls no exec; one that was asked and has not stopped yet may
+    /// (`send_one` looks again then). The maps were read between the two looks at the program: if it is the same one in both, they are its own.
     fn is_as_found(&self) -> bool {
         let pid = self.asked.pid;
         let now = || maps::read(pid).is_ok_and(|maps| places(&maps, &self.slots, self.room) == self.places);
@@ -338,6 +338,10 @@ impl<'a> Entry<'a> {
                 .write_all_at(&self.words, self.room.words_at)
                 .and_then(|()| program.write_all_at(&code, self.room.code_at));
             written.map_err(|error| Unsent::failed(error.raw_os_error()))?;
+            // What was written went to the memory that was opened, which an exec leaves behind.
+            if !stop.is_whole() && !self.is_as_found() {
+                return Err(Unsent::Failed(NotEntered::Changed));
+            }
             let mut registers = next;
             registers.rip = self.room.code_at;
             // Below the red zone, as the ABI wants it before a push of 16 words.
