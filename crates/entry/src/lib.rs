@@ -338,7 +338,7 @@ impl<'a> Entry<'a> {
                 .write_all_at(&self.words, self.room.words_at)
                 .and_then(|()| program.write_all_at(&code, self.room.code_at));
             written.map_err(|error| Unsent::failed(error.raw_os_error()))?;
-            // What was written went to the memory that was opened, which an exec leaves behind.
+            // The bytes went to the memory that was opened: an exec leaves that one behind.
             if !stop.is_whole() && !self.is_as_found() {
                 return Err(Unsent::Failed(NotEntered::Changed));
             }

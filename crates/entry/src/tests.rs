@@ -17,7 +17,7 @@ fn a_process_that_is_gone_has_ended() {
     assert!(matches!(unopened(&error), NotEntered::NotPermitted(nix::errno::Errno::EACCES)));
 }
 
-/// What keeps everybody from entering this program on this machine: its libc is in two parts or has no room behind its code, its filters cannot be
+/// Why nobody can enter this program on this machine: its libc is in two parts or has no room behind its code, its filters cannot be
 /// told, or nobody may trace.
 fn obstacle(asked: &Asked) -> Option<NotEntered> {
     let filters = match Filters::look(asked.pid, asked.door) {

@@ -113,7 +113,7 @@ pub fn snapshot_of_core(looker: &mut Looker, wanted: Wanted) -> Result<Vec<Threa
     Ok(found.collect())
 }
 
-/// The threads of the process, the first one first. Threads that end meanwhile are left out. What `hold` gives is kept as long as one is held.
+/// The threads of the process, the first one first. Threads that end meanwhile are left out. The value of `hold` is kept as long as one is held.
 ///
 /// # Errors
 /// `Ended`, or `Misfit` when this CPython is not as its version says.
