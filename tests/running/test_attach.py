@@ -277,36 +277,17 @@ def test_a_traced_process_is_asked_where_its_python_can_be(workshop: Workshop) -
         assert not list(place.interpreter.root.glob("tmp/genba-asked-*"))
 
 
-INTERRUPTED = """
-import _thread, signal, sys
-
-def leave(number, frame):
-    sys.exit(7)
-
-def hook(event, arguments):
-    if event == "ctypes.dlopen" and "genba-agent" in str(arguments[0]):
-        _thread.interrupt_main(signal_number)
-
-signal_number = getattr(signal, sys.argv[1])
-signal.signal(signal.SIGINT, signal.default_int_handler)
-signal.signal(signal.SIGTERM, leave)
-sys.addaudithook(hook)
-print("ready", flush=True)
-try:
-    while True:
-        sum(range(1000))
-except KeyboardInterrupt:
-    sys.exit(3)
-"""
+SHARED = [(name, "function", 10 + getattr(signal, name)) for name in ("SIGHUP", "SIGINT", "SIGTERM")]
+SHARED += [("SIGTERM", kind, 10 + signal.SIGTERM) for kind in ("method", "instance", "partial")]
 
 
-@pytest.mark.parametrize(("name", "code"), [("SIGINT", 3), ("SIGTERM", 7)])
-def test_a_signal_that_comes_while_the_script_runs_is_the_program_s(workshop: Workshop, name: str, code: int) -> None:
+@pytest.mark.parametrize(("name", "kind", "code"), [("SIGINT", "default", 3), *SHARED])
+def test_a_signal_that_comes_while_the_script_runs_is_the_program_s(workshop: Workshop, name: str, kind: str, code: int) -> None:
     """The handler raises in the midst of genba's script: the program ends as it does without genba, and nothing is printed."""
     if workshop.interpreter.root is None or workshop.interpreter.minor_number < 14:
         pytest.skip("before 3.14 nobody can be asked; the standalone build needs ptrace")
     place = workshop.place
-    with started(workshop, workshop.write("interrupted.py", INTERRUPTED), name) as program, traced(program):
+    with started(workshop, workshop.program("tests/programs/interrupted.py"), name, kind) as program, traced(program):
         command = place.command([place.genba_inside, "attach", str(program.pid), "-o", f"{place.inside}/interrupted.genba", "--duration", "10s"])
         done = subprocess.run(command, cwd=place.outside, env=place.environment({}), capture_output=True, text=True, timeout=120)
         assert done.returncode == 1, done.stderr

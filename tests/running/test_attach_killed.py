@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from recording import Workshop, binary
-from running_program import started, until
+from running_program import Program, started, until
 from soak import SOAK
 
 pytestmark = pytest.mark.measures
@@ -66,29 +66,42 @@ def test_killed_at_each_step_of_the_entry(workshop: Workshop) -> None:
 
 
 def test_ctrl_z_waits_until_no_thread_is_held(workshop: Workshop) -> None:
-    """strace sends it as genba has the first thread. genba stops when it has let go of all, and the program runs meanwhile."""
+    """genba stops when it has let go of all, and the program runs meanwhile."""
     with started(workshop, workshop.program("tests/programs/attached.py")) as program:
-        seen, stopped = workshop.place.outside / "strace.txt", 0
-        attach = [str(binary()), "attach", str(program.pid), "-o", str(workshop.place.outside / "stopped.genba"), "--duration", "50ms", "--quiet"]
-        strace = ["strace", "-f", "-qq", "-o", str(seen), "-e", "trace=ptrace", "-e", "inject=ptrace:signal=TSTP:when=2"]
-        environment = {**os.environ, **workshop.place.environment({})}
-        # In a group of its own, whose parent is in another one: else the kernel takes Ctrl-Z for nobody's.
-        with subprocess.Popen([*strace, *attach], env=environment, process_group=0) as tracing:
-            try:
-                while tracing.poll() is None:
-                    stops = seen.read_text().count("stopped by SIGTSTP") if seen.exists() else 0
-                    if stops > stopped:
-                        stopped = stops
-                        assert until(lambda: not held(program.pid)), "genba is stopped, and the program with it"
-                        for child in Path(f"/proc/{tracing.pid}/task/{tracing.pid}/children").read_text().split():
-                            os.kill(int(child), signal.SIGCONT)
-                    time.sleep(0.01)
-            finally:
-                for child in Path(f"/proc/{tracing.pid}/task/{tracing.pid}/children").read_text().split() if tracing.poll() is None else []:
-                    os.kill(int(child), signal.SIGKILL)
-        assert (tracing.returncode, stopped > 0) == (0, True)
+        stopped_as_it_holds(workshop, program, "attach", str(program.pid), "-o", str(workshop.place.outside / "stopped.genba"), "--duration", "50ms", "--quiet")
         said = program.end()
     assert said["shortest_nap_ms"] >= 200
+
+
+def test_ctrl_z_waits_until_a_dump_holds_no_thread(workshop: Workshop) -> None:
+    """Of a thread that runs, and so is held."""
+    with started(workshop, workshop.write("spins.py", "print('ready', flush=True)\nwhile True: pass\n")) as program:
+        stopped_as_it_holds(workshop, program, "dump", str(program.pid))
+        assert program.process.poll() is None
+
+
+def stopped_as_it_holds(workshop: Workshop, program: Program, *words: str) -> None:
+    """strace sends Ctrl-Z as genba asks the first thread to stop: the tracer seizes each thread before, and strace counts its calls alone."""
+    seen, stopped = workshop.place.outside / "strace.txt", 0
+    first_interrupt = program.status("Threads") + 1
+    strace = ["strace", "-f", "-qq", "-o", str(seen), "-e", "trace=ptrace", "-e", f"inject=ptrace:signal=TSTP:when={first_interrupt}"]
+    environment = {**os.environ, **workshop.place.environment({})}
+    # In a group of its own, whose parent is in another one: else the kernel takes Ctrl-Z for nobody's.
+    with subprocess.Popen([*strace, str(binary()), *words], env=environment, process_group=0, stdout=subprocess.DEVNULL) as tracing:
+        children = Path(f"/proc/{tracing.pid}/task/{tracing.pid}/children")
+        try:
+            while tracing.poll() is None:
+                stops = seen.read_text().count("stopped by SIGTSTP") if seen.exists() else 0
+                if stops > stopped:
+                    stopped = stops
+                    assert until(lambda: not held(program.pid)), "genba is stopped, and the program with it"
+                    for child in children.read_text().split():
+                        os.kill(int(child), signal.SIGCONT)
+                time.sleep(0.01)
+        finally:
+            for child in children.read_text().split() if tracing.poll() is None else []:
+                os.kill(int(child), signal.SIGKILL)
+    assert (tracing.returncode, stopped > 0) == (0, True)
 
 
 def held(pid: int) -> list[str]:

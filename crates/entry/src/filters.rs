@@ -11,7 +11,7 @@ mod calls;
 use std::collections::BTreeSet;
 use std::fs;
 
-use genba_process::facts::is_beside;
+use genba_process::facts::{is_beside, is_in_same_namespaces};
 use nix::errno::Errno;
 use nix::libc;
 
@@ -90,7 +90,12 @@ impl Filters {
     /// # Errors
     /// `Strict`.
     pub fn of_threads(pid: u32, door: Door, tids: impl Iterator<Item = i32>) -> Result<Filters, Filtered> {
-        let own = is_beside(pid).then(|| Mode::of("/proc/self/status"));
+        let text = |status: &str| fs::read_to_string(status).unwrap_or_default();
+        let own = match is_beside(pid) {
+            true => Some(Mode::of("/proc/self/status")),
+            false if is_in_same_namespaces(pid) => of_container(&text("/proc/self/status"), &text("/proc/1/status")),
+            false => None,
+        };
         let modes = tids.map(|tid| Mode::of(&format!("/proc/{pid}/task/{tid}/status")));
         Ok(Filters {
             pid,
@@ -172,6 +177,15 @@ impl Mode {
             Some(_) => Mode::Filter(number("Seccomp_filters").filter(|&count| count > 0)),
         }
     }
+}
+
+/// genba's filters, if they are those of the first process of its PID namespace: a thread inherits filters and only adds to them, so whoever has
+/// as many there has the same ones. In a container with systemd each service has control groups of its own. From both texts of `status`.
+fn of_container(own: &str, first: &str) -> Option<Mode> {
+    // One number: this /proc is that of genba's own PID namespace, and so is the process 1 in it.
+    let numbers = own.lines().find_map(|line| line.strip_prefix("NSpid:"))?.split_whitespace().count();
+    let mode = Mode::parse(own);
+    (numbers == 1 && mode == Mode::parse(first)).then_some(mode)
 }
 
 /// `own`: genba's filters, if the program is beside it. As many there are those of the container that both are in: genba runs under them, too.

@@ -206,14 +206,10 @@ impl<'a> Entry<'a> {
         words[..4].copy_from_slice(&State::MAKING.to_le_bytes());
         let linker = RemoteSymbols::of(asked.pid, &memory, &mapped, |name| name.starts_with("ld-")).files;
         let surroundings = Surroundings::of(asked.pid, &memory, &maps, &mapped, &libc, &linker);
-        let modules = RefCell::new(Modules::default());
-        if surroundings.has_allocators() {
-            // Stacks are walked for them while all threads are stopped: the tables are read before.
-            let source = Source { pid: asked.pid, memory: &memory, maps: &maps, core: None };
-            for file in &mapped {
-                let _ = modules.borrow_mut().function_at(source, file.code.start);
-            }
-        }
+        // Stacks are walked while all threads are stopped: tables are read between two stops, and only those at which a walk ended.
+        let mut modules = Modules::default();
+        modules.shut();
+        let modules = RefCell::new(modules);
         let places = places(&maps, &slots, room);
         Ok(Entry { asked, memory, maps, surroundings, slots, words, room, places, modules, filters })
     }
@@ -230,7 +226,7 @@ impl<'a> Entry<'a> {
             threads: 0,
         };
         let mut last = None;
-        let deadline = Instant::now() + self.asked.tried_max;
+        let mut deadline = Instant::now() + self.asked.tried_max;
         while Instant::now() < deadline {
             // Before they stop: threads have come and gone since.
             self.maps = maps::read(self.asked.pid).map_err(|_| NotEntered::Ended)?;
@@ -247,6 +243,12 @@ impl<'a> Entry<'a> {
                 Ok(()) => return self.answer(entered),
                 Err(Unsent::Unusable(why)) => last = why.or(last),
                 Err(Unsent::Failed(why)) => return Err(why),
+            }
+            let began = Instant::now();
+            let source = Source { pid: self.asked.pid, memory: &self.memory, maps: &self.maps, core: None };
+            if self.modules.borrow_mut().open_missed(source) {
+                // Each file is read once, so this has an end.
+                deadline += began.elapsed();
             }
             std::thread::sleep(BETWEEN_TRIES);
         }
@@ -281,8 +283,8 @@ impl<'a> Entry<'a> {
         Ok(Stopped { sent, threads, stopped: stop.release() })
     }
 
-    /// Whether the addresses still mean what they did. All threads are stopped, so none calls exec before one is entered. The maps were read
-    /// between the two looks at the program: if it is the same one in both, they are its own.
+    /// Whether the addresses still mean what they did. A thread that has stopped calls no exec; one that was asked and has not stopped yet may
+    /// (`send_one` looks again then). The maps were read between the two looks at the program: if it is the same one in both, they are its own.
     fn is_as_found(&self) -> bool {
         let pid = self.asked.pid;
         let now = || maps::read(pid).is_ok_and(|maps| places(&maps, &self.slots, self.room) == self.places);
@@ -336,6 +338,10 @@ impl<'a> Entry<'a> {
                 .write_all_at(&self.words, self.room.words_at)
                 .and_then(|()| program.write_all_at(&code, self.room.code_at));
             written.map_err(|error| Unsent::failed(error.raw_os_error()))?;
+            // The bytes went to the memory that was opened: an exec leaves that one behind.
+            if !stop.is_whole() && !self.is_as_found() {
+                return Err(Unsent::Failed(NotEntered::Changed));
+            }
             let mut registers = next;
             registers.rip = self.room.code_at;
             // Below the red zone, as the ABI wants it before a push of 16 words.

@@ -46,6 +46,8 @@ const ALLOCATORS: [&str; 14] = [
     "libhwasan",
     "libclang_rt.",
 ];
+/// And any other file with this in its name that exports `malloc`.
+const ALLOC: &str = "alloc";
 const MALLOC: &[u8] = b"malloc";
 
 /// What holds for all threads of a process.
@@ -72,17 +74,22 @@ impl Surroundings {
             let name = file.file_name();
             beginnings.iter().any(|beginning| name.starts_with(beginning))
         };
+        let is_allocator = |file: &Mapped| file.open(pid, memory).is_ok_and(|file| file.symbol(MALLOC).is_some());
         let is_harmless = |file: &&Mapped| {
             let name = file.file_name();
-            let may_be_allocator = name.contains("python") || name.contains("alloc") || !name.contains(".so");
-            let is_allocator = || file.open(pid, memory).is_ok_and(|file| file.symbol(MALLOC).is_some());
+            let may_be_allocator = name.contains("python") || name.contains(ALLOC) || !name.contains(".so");
             let locks = is_named(file, &LOCKING) || is_named(file, &ALLOCATORS);
             // Its leaf functions may keep data farther below the stack pointer than the ABI allows.
             let is_bolted = || file.open(pid, memory).is_ok_and(|file| file.has_section(files::BOLT));
-            !(locks || may_be_allocator && (is_allocator() || is_bolted()))
+            !(locks || may_be_allocator && (is_allocator(file) || is_bolted()))
         };
         let harmless: Vec<&Mapped> = mapped.iter().filter(is_harmless).collect();
-        let allocators: Vec<&Mapped> = mapped.iter().filter(|file| is_named(file, &ALLOCATORS)).collect();
+        // The interpreter's own file may hold a malloc, too: it calls everything, so among callers it tells nothing.
+        let is_own = |file: &&Mapped| {
+            let is_unknown = || file.file_name().contains(ALLOC) && !file.file_name().contains("python");
+            is_named(file, &ALLOCATORS) || is_unknown() && is_allocator(file)
+        };
+        let allocators: Vec<&Mapped> = mapped.iter().filter(is_own).collect();
         let code_of = |files: &[&Mapped]| {
             let is_of_them = |mapping: &&Mapping| {
                 mapping.permissions.execute && files.iter().any(|file| file.code.file() == mapping.file())
@@ -95,11 +102,6 @@ impl Surroundings {
             restorers: libraries.iter().flat_map(restorers).collect(),
             sequence_at: sequence_offset(memory, linker),
         }
-    }
-
-    /// Whether stacks may have to be walked for that.
-    pub fn has_allocators(&self) -> bool {
-        !self.allocators.is_empty()
     }
 }
 

@@ -144,6 +144,7 @@ fn record(arguments: &Arguments, interpreter: Interpreter, output: &Output) -> R
         session: session.encode(),
         has_bolted: Cell::new(false),
         has_met_end: Cell::new(false),
+        has_no_libc: Cell::new(false),
     };
     let entered = match during("entering the process", || entering.enter(&interpreter)) {
         Ok(entered) => Some(entered),
@@ -204,6 +205,7 @@ fn record(arguments: &Arguments, interpreter: Interpreter, output: &Output) -> R
         }
     }
     let wall = began.elapsed();
+    notes.extend(family.notes_of_starting());
     notes.extend(family.note_of_ended().into_iter().chain(family.note_of_left()));
     drop(lock);
     let ended = Instant::now();

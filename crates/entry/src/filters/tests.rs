@@ -1,7 +1,7 @@
 //! The answers for filters as sandboxes write them, and for filters of real threads.
 
 use super::bpf::{Instruction, value};
-use super::{Action, Filtered, Filters, List, Mode, answer, calls, judge, must_be_read};
+use super::{Action, Filtered, Filters, List, Mode, answer, calls, judge, must_be_read, of_container};
 use crate::Door;
 use crate::stop::Stop;
 use nix::errno::Errno;
@@ -200,6 +200,29 @@ fn filters_that_genba_has_too_are_not_read() {
     let elsewhere = |threads: &[Mode]| must_be_read(None, threads.iter().copied());
     assert_eq!(elsewhere(&[status(2, 1)]), Ok(true), "as many as any container has");
     assert_eq!(elsewhere(&[status(0, 0)]), Ok(false));
+}
+
+/// As systemd's services in a container, each in control groups of its own.
+#[test]
+fn filters_of_a_whole_container_are_not_read() {
+    let status = |numbers: &str, mode: u32, count: u32| {
+        format!("Name:\tx\nNSpid:\t{numbers}\nSeccomp:\t{mode}\nSeccomp_filters:\t{count}\n")
+    };
+    let must = |own: &str, first: &str, thread: &str| {
+        must_be_read(of_container(own, first), std::iter::once(Mode::parse(thread)))
+    };
+    let (own, first, service) = (status("70", 2, 2), status("1", 2, 2), status("40", 2, 2));
+    assert_eq!(must(&own, &first, &service), Ok(false));
+    assert_eq!(must(&own, &first, &status("40", 2, 3)), Ok(true), "one of the service's own");
+    assert_eq!(must(&status("70", 2, 3), &first, &status("40", 2, 3)), Ok(true), "each has one of its own");
+    assert_eq!(must(&own, &status("1", 2, 1), &service), Ok(true));
+    assert_eq!(must(&own, &status("1", 0, 0), &service), Ok(true));
+    assert_eq!(must(&own, "", &service), Ok(true), "the first one is hidden");
+    assert_eq!(must(&status("4070\t70", 2, 2), &first, &service), Ok(true), "another namespace's process 1");
+    assert_eq!(must("Seccomp:\t2\nSeccomp_filters:\t2\n", &first, &service), Ok(true), "an old kernel");
+    let uncounted = "NSpid:\t1\nSeccomp:\t2\n";
+    assert_eq!(must(uncounted, uncounted, uncounted), Ok(true), "nobody knows how many");
+    assert_eq!(must(&own, &first, &status("40", 1, 0)), Err(Filtered::Strict));
 }
 
 /// A child that lives under these filters until it is killed.

@@ -188,6 +188,14 @@ pub fn is_beside(pid: u32) -> bool {
     are_same(&surroundings(PathBuf::from("/proc/self")), &surroundings(PathBuf::from(format!("/proc/{pid}"))))
 }
 
+/// Whether this process and that one share a PID and a mount namespace.
+#[must_use]
+pub fn is_in_same_namespaces(pid: u32) -> bool {
+    let folders = [PathBuf::from("/proc/self"), PathBuf::from(format!("/proc/{pid}"))];
+    let [own, other] = folders.map(|folder| Namespaces::of(&folder));
+    own.mount.is_some() && own.pid.is_some() && (own.mount, own.pid) == (other.mount, other.pid)
+}
+
 fn are_same(one: &(Namespaces, Option<Vec<u8>>), other: &(Namespaces, Option<Vec<u8>>)) -> bool {
     let is_known = one.0.mount.is_some() && one.0.pid.is_some() && one.1.is_some();
     is_known && one.0.mount == other.0.mount && one.0.pid == other.0.pid && one.1 == other.1
@@ -246,7 +254,7 @@ fn exists(pid: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Facts, Namespaces, Seccomp, are_same, began_ticks, is_beside, ticks_in, words};
+    use super::{Facts, Namespaces, Seccomp, are_same, began_ticks, is_beside, is_in_same_namespaces, ticks_in, words};
     use crate::kernel::refusal::Refusal;
 
     const STATUS: &str = "Name:\tpython3\nState:\tS (sleeping)\nTgid:\t40\nPid:\t40\nPPid:\t7\nTracerPid:\t9\nUid:\t1\t2\t3\t4\n\
@@ -294,6 +302,7 @@ mod tests {
         let unknown = (namespaces(None, None), None);
         assert!(!are_same(&unknown, &unknown), "two that nobody may look at");
         assert!(is_beside(std::process::id()) && !is_beside(0));
+        assert!(is_in_same_namespaces(std::process::id()) && !is_in_same_namespaces(0));
     }
 
     #[test]

@@ -62,6 +62,10 @@ pub struct Modules {
     pub all: Vec<Module>,
     /// By the start of a mapping. `None`: nothing can be read of it.
     known: HashMap<u64, Option<usize>>,
+    /// Of other files nothing is read.
+    is_shut: bool,
+    /// Addresses in files that would have been opened.
+    missed: Vec<u64>,
 }
 
 impl StackCopy {
@@ -159,6 +163,22 @@ impl Modules {
         stack
     }
 
+    /// From now on a walk ends at a file that is not open yet, as at code of no file: opening one takes long while threads are held.
+    pub fn shut(&mut self) {
+        self.is_shut = true;
+    }
+
+    /// Opens the files at which walks ended. Whether there were any.
+    pub fn open_missed(&mut self, source: Source<'_>) -> bool {
+        let missed = std::mem::take(&mut self.missed);
+        let was_shut = std::mem::replace(&mut self.is_shut, false);
+        for &address in &missed {
+            let _ = self.at(source, address);
+        }
+        self.is_shut = was_shut;
+        !missed.is_empty()
+    }
+
     /// The beginning of the function that has an address.
     pub fn function_at(&mut self, source: Source<'_>, address: u64) -> Option<u64> {
         let index = self.at(source, address)?;
@@ -169,6 +189,11 @@ impl Modules {
         let mapping = source.maps.iter().find(|mapping| mapping.contains(address) && mapping.permissions.execute)?;
         if let Some(&known) = self.known.get(&mapping.start) {
             return known;
+        }
+        // Code that was made while the program runs has no file to open.
+        if self.is_shut && mapping.path.is_some() {
+            self.missed.push(address);
+            return None;
         }
         let module = Module::of(source, mapping);
         let found = module.map(|module| {
@@ -216,4 +241,26 @@ pub fn are_instructions_apart(modules: &mut Modules, source: Source<'_>, eval_lo
     genba_python::stack::merge::are_instructions_apart(source.memory, eval_loop, |address| {
         modules.borrow_mut().function_at(source, address)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Modules, Source};
+    use crate::kernel::maps;
+    use crate::kernel::memory::Remote;
+
+    #[test]
+    fn a_file_is_opened_after_it_was_missed_and_only_then() {
+        let pid = std::process::id();
+        let (memory, maps) = (Remote::new(pid), maps::read(pid).expect("a /proc"));
+        let source = Source { pid, memory: &memory, maps: &maps, core: None };
+        let address = (Modules::shut as *const ()).addr() as u64;
+        let mut modules = Modules::default();
+        modules.shut();
+        assert!(!modules.open_missed(source), "nobody asked yet");
+        assert_eq!((modules.function_at(source, address), modules.all.len()), (None, 0));
+        assert!(modules.open_missed(source));
+        assert_eq!((modules.function_at(source, address), modules.all.len()), (Some(address), 1));
+        assert!(!modules.open_missed(source), "it is open");
+    }
 }

@@ -113,11 +113,11 @@ pub fn snapshot_of_core(looker: &mut Looker, wanted: Wanted) -> Result<Vec<Threa
     Ok(found.collect())
 }
 
-/// The threads of the process, the first one first. Threads that end meanwhile are left out.
+/// The threads of the process, the first one first. Threads that end meanwhile are left out. The value of `hold` is kept as long as one is held.
 ///
 /// # Errors
 /// `Ended`, or `Misfit` when this CPython is not as its version says.
-pub fn snapshot(looker: &mut Looker, wanted: Wanted) -> Result<Vec<Thread>, Refusal> {
+pub fn snapshot<H>(looker: &mut Looker, wanted: Wanted, hold: &impl Fn() -> H) -> Result<Vec<Thread>, Refusal> {
     let pid = looker.interpreter.facts.pid;
     let tids = threads::tids(pid);
     let tasks: Vec<Task> = tids.iter().filter_map(|&tid| threads::task(pid, tid)).collect();
@@ -127,7 +127,7 @@ pub fn snapshot(looker: &mut Looker, wanted: Wanted) -> Result<Vec<Thread>, Refu
     let numbers: Vec<(u32, u32)> = tasks.iter().map(|task| (task.own_tid, task.tid)).collect();
     let mut found = Vec::new();
     for task in tasks {
-        let Some(mut thread) = thread(looker, pid, &task, &numbers, wanted) else { continue };
+        let Some(mut thread) = thread(looker, pid, &task, &numbers, wanted, hold) else { continue };
         thread.name = names
             .iter()
             .find_map(|(ident, name)| (looker.tid_of(*ident) == Some(thread.task.own_tid)).then(|| name.clone()));
@@ -138,7 +138,14 @@ pub fn snapshot(looker: &mut Looker, wanted: Wanted) -> Result<Vec<Thread>, Refu
 }
 
 /// `None`: it has ended.
-fn thread(looker: &mut Looker, pid: u32, task: &Task, numbers: &[(u32, u32)], wanted: Wanted) -> Option<Thread> {
+fn thread<H>(
+    looker: &mut Looker,
+    pid: u32,
+    task: &Task,
+    numbers: &[(u32, u32)],
+    wanted: Wanted,
+    hold: &impl Fn() -> H,
+) -> Option<Thread> {
     let tid = task.tid;
     let mut is_forbidden = false;
     let mut last: Option<Thread> = None;
@@ -148,7 +155,7 @@ fn thread(looker: &mut Looker, pid: u32, task: &Task, numbers: &[(u32, u32)], wa
         let doing = threads::doing(pid, tid);
         let runs = before.is_runnable() || doing == Doing::Runnable;
         if runs && !is_forbidden {
-            match stopped(looker, pid, &before, wanted, &mut stopped_ns) {
+            match stopped(looker, pid, &before, wanted, &mut stopped_ns, hold) {
                 Ok(thread) => return Some(thread),
                 Err(NotStopped::Gone) => return None,
                 Err(NotStopped::Forbidden) => is_forbidden = true,
@@ -188,14 +195,16 @@ fn thread(looker: &mut Looker, pid: u32, task: &Task, numbers: &[(u32, u32)], wa
 }
 
 /// Stops the thread, again when the time was too short for all names. `stopped_ns` grows with each stop.
-fn stopped(
+fn stopped<H>(
     looker: &mut Looker,
     pid: u32,
     task: &Task,
     wanted: Wanted,
     stopped_ns: &mut u64,
+    hold: &impl Fn() -> H,
 ) -> Result<Thread, NotStopped> {
     let stop = || {
+        let _held = hold();
         with_stopped(pid, task.tid, |deadline, registers| {
             looker.interpreter.memory.forget();
             looker.interpreter.memory.set_deadline(Some(deadline));

@@ -50,6 +50,8 @@ pub struct Entering {
     pub has_bolted: Cell<bool>,
     /// One of them ended while it was entered.
     pub has_met_end: Cell<bool>,
+    /// The last one had no libc, or none yet.
+    pub has_no_libc: Cell<bool>,
 }
 
 impl Entering {
@@ -107,6 +109,7 @@ impl Entering {
                 (answer, Way::Asked(words))
             }
             Err(why) => {
+                self.has_no_libc.set(matches!(why, NotEntered::NoFunction(_)));
                 self.has_met_end.set(self.has_met_end.get() || matches!(why, NotEntered::Ended));
                 let tracer = threads::tracer(pid).filter(|_| matches!(why, NotEntered::NotPermitted(_)));
                 return Err(

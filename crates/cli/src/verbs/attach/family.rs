@@ -23,6 +23,8 @@ const COPY_NAME: &str = "genba-heap";
 /// The threads of a process that ends are gone in a moment, if none of them waits for a disk.
 const END_MAX: Duration = Duration::from_secs(1);
 const END_LOOKED_EVERY: Duration = Duration::from_millis(1);
+/// A program that starts has not loaded its Python, or its libc, yet: so many looks it has time for that.
+const STARTING_LOOKS: u32 = 10;
 
 pub struct Family {
     pid: u32,
@@ -31,6 +33,8 @@ pub struct Family {
     /// Those that genba entered, or that it will not enter, as they were then. Another process may get their numbers, and each may become another
     /// program, which genba is not in.
     known: BTreeMap<u32, Identity>,
+    /// Those that may be starting, how often genba looked, and what kept it out.
+    starting: BTreeMap<u32, (Identity, u32, String)>,
     /// How many of them ended while genba entered them.
     ended: u64,
     /// The process itself became a program that is no Python.
@@ -40,13 +44,15 @@ pub struct Family {
 impl Family {
     /// `root` is entered already.
     pub fn of(pid: u32, root: Identity, has_children: bool) -> Family {
-        Family { pid, root, has_children, known: BTreeMap::from([(pid, root)]), ended: 0, has_left: false }
+        let (known, starting) = (BTreeMap::from([(pid, root)]), BTreeMap::new());
+        Family { pid, root, has_children, known, starting, ended: 0, has_left: false }
     }
 
     /// Enters descendants that were not there before and that no agent of theirs records, and programs that were not. What could not be entered, in
     /// words.
     pub fn enter_new(&mut self, entering: &Entering) -> Vec<String> {
         self.known.retain(|_, identity| identity.is_same_process());
+        self.starting.retain(|_, (identity, ..)| identity.is_same_process());
         let mut notes = Vec::new();
         for pid in self.all() {
             if self.is_known(pid) || has_agent_thread(pid) || is_copy_of_heap(pid) {
@@ -58,11 +64,18 @@ impl Family {
                 Ok(interpreter) => {
                     self.known.insert(pid, interpreter.identity);
                     self.has_left &= pid != self.pid;
+                    entering.has_no_libc.set(false);
                     match entering.enter(&interpreter) {
                         Ok(_) => {}
                         Err(_) if has_ended(pid) => self.ended += 1,
                         // It became another program meanwhile, at which the next look is.
                         Err(_) if !interpreter.identity.is_still() => {}
+                        Err(failure)
+                            if entering.has_no_libc.get()
+                                && self.may_be_starting(pid, interpreter.identity, &failure.to_string()) =>
+                        {
+                            self.known.remove(&pid);
+                        }
                         Err(failure) => notes.push(format!("process {pid} is not recorded: {failure}")),
                     }
                 }
@@ -70,6 +83,8 @@ impl Family {
                 Err(Refusal::NotPython { .. }) => self.has_left |= pid == self.pid,
                 Err(Refusal::Ended { .. } | Refusal::NoSuchProcess { .. } | Refusal::Zombie { .. }) => {}
                 Err(_) if has_ended(pid) => {}
+                Err(refusal @ Refusal::NoSymbols { .. })
+                    if self.may_be_starting(pid, Identity::of(pid), &refusal.to_string()) => {}
                 Err(refusal) => {
                     self.known.insert(pid, Identity::of(pid));
                     notes.push(format!("process {pid} is not recorded: {refusal}"));
@@ -77,6 +92,13 @@ impl Family {
             }
         }
         notes
+    }
+
+    /// Counts the looks at one program.
+    fn may_be_starting(&mut self, pid: u32, identity: Identity, why: &str) -> bool {
+        let before = self.starting.get(&pid).filter(|(of, ..)| *of == identity).map_or(0, |(_, looks, _)| *looks);
+        self.starting.insert(pid, (identity, before + 1, why.to_owned()));
+        before < STARTING_LOOKS
     }
 
     fn is_known(&self, pid: u32) -> bool {
@@ -96,6 +118,15 @@ impl Family {
     pub fn note_of_ended(&self) -> Option<String> {
         let processes = figures::counted(self.ended, "child process", "child processes");
         (self.ended > 0).then(|| format!("not recorded: {processes} that ended while genba entered them"))
+    }
+
+    /// What is to be said of those that were not through with it at the end.
+    pub fn notes_of_starting(&self) -> Vec<String> {
+        let is_out = |(pid, (identity, ..)): &(&u32, &(Identity, u32, String))| {
+            !self.is_known(**pid) && identity.is_still() && is_alive(**pid)
+        };
+        let notes = self.starting.iter().filter(is_out);
+        notes.map(|(pid, (_, _, why))| format!("process {pid} is not recorded: {why}")).collect()
     }
 
     /// What is to be said of the process itself, if it runs another program.
@@ -198,4 +229,26 @@ pub fn stem(facts: &Facts) -> String {
     }
     let is_plain = |stem: &String| !stem.is_empty() && !stem.contains('/') && !stem.starts_with('.');
     named.filter(is_plain).unwrap_or_else(|| "python".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Family, Identity, STARTING_LOOKS};
+
+    #[test]
+    fn a_program_that_starts_is_looked_at_again_for_a_while() {
+        let pid = std::process::id();
+        let own = Identity::of(pid);
+        let mut family = Family::of(1, Identity::default(), true);
+        for _ in 0..STARTING_LOOKS / 2 {
+            assert!(family.may_be_starting(pid, Identity::default(), "no symbols"));
+        }
+        for _ in 0..STARTING_LOOKS {
+            assert!(family.may_be_starting(pid, own, "no libc"), "it is another program now");
+        }
+        assert_eq!(family.notes_of_starting(), [format!("process {pid} is not recorded: no libc")]);
+        assert!(!family.may_be_starting(pid, own, "no libc"));
+        family.known.insert(pid, own);
+        assert!(family.notes_of_starting().is_empty(), "it is said already, or the program is recorded");
+    }
 }

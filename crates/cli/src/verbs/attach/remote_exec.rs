@@ -110,7 +110,8 @@ fn removal(folder: &Path, script: &Path) -> String {
 ///
 /// The program's signal handlers may run in the midst of it, and raise: KeyboardInterrupt, SystemExit. CPython prints whatever leaves the script and
 /// forgets it. So the signal is made to come once more when the script is gone: `again` goes with the script's names, and calls a function in C,
-/// since in one in Python the handler would run at once.
+/// since in one in Python the handler would run at once. Which signal it was, only the handler's frame tells: its number is the first argument
+/// (0x4 among a code's flags: it takes any number of them). One handler may be that of many signals.
 fn source(library: &str, door: Door, session: &str, folder: &Path) -> String {
     // JSON's texts are Python's.
     let text = |text: &str| serde_json::Value::from(text).to_string();
@@ -139,16 +140,35 @@ fn source(library: &str, door: Door, session: &str, folder: &Path) -> String {
         except OSError:
             pass
 def signal_of(error):
-    import _signal
-    codes, trace = [], error.__traceback__
+    import _functools, _signal
+    def told(handler, frame):
+        at, code = 0, frame.f_code
+        for _ in range(9):
+            if type(handler) is type(signal_of):
+                break
+            elif isinstance(handler, _functools.partial):
+                at, handler = at + len(handler.args), handler.func
+            else:
+                at, handler = at + 1, getattr(handler, "__func__", None) or getattr(type(handler), "__call__", None)
+        if getattr(handler, "__code__", None) is not code:
+            return None
+        if at < code.co_argcount:
+            return frame.f_locals.get(code.co_varnames[at])
+        rest = frame.f_locals.get(code.co_varnames[code.co_argcount + code.co_kwonlyargcount]) if code.co_flags & 4 else None
+        at -= code.co_argcount
+        return rest[at] if isinstance(rest, tuple) and at < len(rest) else None
+    handlers = [(number, _signal.getsignal(number)) for number in _signal.valid_signals()]
+    handlers = [(number, handler) for number, handler in handlers if callable(handler)]
+    came, trace = None, error.__traceback__
     while trace is not None:
-        codes.append(trace.tb_frame.f_code)
+        for number, handler in handlers:
+            found = told(handler, trace.tb_frame)
+            if isinstance(found, int) and found == number:
+                came = number
         trace = trace.tb_next
-    for number in _signal.valid_signals():
-        handler = _signal.getsignal(number)
-        code = getattr(getattr(handler, "__func__", handler), "__code__", None)
-        if code in codes or handler is _signal.default_int_handler and isinstance(error, KeyboardInterrupt):
-            return number
+    if came is None and isinstance(error, KeyboardInterrupt) and any(number == 2 for number, _ in handlers):
+        came = 2
+    return came
 try:
     begin()
 except BaseException as error:

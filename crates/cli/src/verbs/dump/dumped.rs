@@ -61,9 +61,7 @@ pub fn dumped(pid: u32, wanted: Wanted) -> Result<Dumped, Refusal> {
     let interpreter = interpreter::find_in(Facts::of(pid)?, Search::All)?;
     let sources = Sources::of(&interpreter.facts);
     let mut looker = Looker::new(interpreter);
-    let unstopped = Unstopped::begin();
-    let threads = snapshot::snapshot(&mut looker, wanted)?;
-    drop(unstopped);
+    let threads = snapshot::snapshot(&mut looker, wanted, &Unstopped::begin)?;
     Ok(placed(threads, looker, sources))
 }
 

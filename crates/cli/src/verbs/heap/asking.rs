@@ -74,6 +74,7 @@ pub fn ask(interpreter: &Interpreter, choice: &Choice, wants: Wants, interrupt: 
         // No signal is sent, so it does not matter.
         has_bolted: Cell::new(false),
         has_met_end: Cell::new(false),
+        has_no_libc: Cell::new(false),
     };
     let way = entered(&entering, interpreter, interrupt)?;
     let stopped_ns = match way {
