@@ -94,7 +94,7 @@ impl Family {
         notes
     }
 
-    /// Counts the looks at one program.
+    /// How often one program was looked at is counted here.
     fn may_be_starting(&mut self, pid: u32, identity: Identity, why: &str) -> bool {
         let before = self.starting.get(&pid).filter(|(of, ..)| *of == identity).map_or(0, |(_, looks, _)| *looks);
         self.starting.insert(pid, (identity, before + 1, why.to_owned()));
