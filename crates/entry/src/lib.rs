@@ -329,6 +329,10 @@ impl<'a> Entry<'a> {
                 Ok(next) => next,
                 Err(why) => {
                     last = Some(why);
+                    // The others have that file among their callers, too: they need not be held while each is walked.
+                    if self.modules.borrow().has_missed() {
+                        break;
+                    }
                     continue;
                 }
             };

@@ -120,7 +120,8 @@ impl Subject for CommandRuns<'_> {
         let mut counter = counter.transpose().map_err(|error| cannot_count(&error))?;
         let run = run_once(&mut command, &shown, &streams, &mut self.random, self.host.interrupt)?;
         if let Some(counter) = &mut counter {
-            let counted = counters::count(counter).map_err(|error| cannot_count(&error))?;
+            let counted =
+                counters::count(counter, run.user_ns + run.system_ns).map_err(|error| cannot_count(&error))?;
             self.instructions = counted.map_or(Counting::InPart, Counting::Counted);
         }
         if !self.host.failures.takes(run.exit_code) {

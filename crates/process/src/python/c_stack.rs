@@ -168,6 +168,11 @@ impl Modules {
         self.is_shut = true;
     }
 
+    /// Whether a walk ended at a file that is not open yet.
+    pub fn has_missed(&self) -> bool {
+        !self.missed.is_empty()
+    }
+
     /// Opens the files at which walks ended. Whether there were any.
     pub fn open_missed(&mut self, source: Source<'_>) -> bool {
         let missed = std::mem::take(&mut self.missed);
@@ -257,7 +262,7 @@ mod tests {
         let address = (Modules::shut as *const ()).addr() as u64;
         let mut modules = Modules::default();
         modules.shut();
-        assert!(!modules.open_missed(source), "nobody asked yet");
+        assert!(!modules.has_missed() && !modules.open_missed(source), "nobody asked yet");
         assert_eq!((modules.function_at(source, address), modules.all.len()), (None, 0));
         assert!(modules.open_missed(source));
         assert_eq!((modules.function_at(source, address), modules.all.len()), (Some(address), 1));
