@@ -160,7 +160,8 @@ async fn delete_unused(database: &Database, store: &Store) -> Result<u64, Proble
         if !contents::doom(database, &sha256, doomed_ms).await? {
             continue;
         }
-        let mut transaction = database.begin().await?;
+        // While it waits for the store, only the lock of the row keeps others away: the doom may be over by then.
+        let mut transaction = database.begin_patient().await?;
         // A process that was stopped for a while must not delete what somebody may use by now.
         if contents::forget(&mut transaction, &sha256, doomed_ms).await? && now_ms() - doomed_ms < DELETED_WITHIN_MS {
             // Before the commit: whoever wants the same content waits for it, and then puts it anew.
