@@ -158,6 +158,10 @@ async fn delete_unused(database: &Database, store: &Store) -> Result<u64, Proble
     for sha256 in contents::unused(database).await? {
         let doomed_ms = now_ms();
         if !contents::doom(database, &sha256, doomed_ms).await? {
+            // A backup began meanwhile.
+            if settings::are_deletions_held(database).await? {
+                break;
+            }
             continue;
         }
         // While it waits for the store, only the lock of the row keeps others away: the doom may be over by then.
@@ -196,6 +200,7 @@ mod tests {
 
     use crate::keeping::uploading::unread_problem;
     use crate::reading::{Refusal, Unread};
+    use crate::storage::contents::Presence;
 
     use super::*;
 
@@ -208,6 +213,24 @@ mod tests {
             let recording = keeper.begun().await;
             assert_eq!(keeper.delete_if_untouched(&recording).await, Ok(true));
             assert_eq!(keeper.delete_if_untouched(&recording).await, Ok(false));
+        });
+    }
+
+    #[test]
+    fn nothing_is_doomed_once_a_backup_holds_deletions() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let Keeper { database, store, .. } = Keeper::in_folder(folder.path()).await;
+            let sha256 = "ab".repeat(32);
+            contents::adopt(&database, &sha256, 10).await.expect("a row");
+            settings::hold_deletions(&database, true).await.expect("a setting");
+            // As for whoever looked just before, and waited for its turn.
+            assert_eq!(delete_unused(&database, &store).await, Ok(0));
+            assert_eq!(contents::presence(&database, &sha256).await, Ok(Presence::Present));
+            settings::hold_deletions(&database, false).await.expect("a setting");
+            assert_eq!(delete_unused(&database, &store).await, Ok(1));
+            assert_eq!(contents::presence(&database, &sha256).await, Ok(Presence::Absent));
         });
     }
 

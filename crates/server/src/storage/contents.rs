@@ -9,8 +9,9 @@ use std::collections::HashSet;
 
 use sqlx::{Any, Transaction};
 
-use crate::storage::database::{Database, Statement};
+use crate::storage::database::{Database, Statement, failed};
 use crate::storage::recordings::{count, get, stored};
+use crate::storage::settings;
 use crate::storage::tokens::commit;
 use crate::words::moment::{HOUR_MS, MINUTE_MS, now_ms};
 use crate::words::problem::Problem;
@@ -82,9 +83,14 @@ pub async fn unused(database: &Database) -> Result<Vec<String>, Problem> {
     rows.iter().map(|row| get(row, "sha256")).collect()
 }
 
-/// For the caller alone to delete. False: a recording uses it by now, or another server has doomed it.
+/// For the caller alone to delete. False: a recording uses it by now, another server has doomed it, or a backup holds deletions.
 pub async fn doom(database: &Database, sha256: &str, now_ms: i64) -> Result<bool, Problem> {
     let mut transaction = database.begin().await?;
+    // Looked for here and not before: a backup copies all that is not doomed when it begins.
+    if settings::are_deletions_held_within(&mut transaction).await? {
+        transaction.rollback().await.map_err(|error| failed(&error))?;
+        return Ok(false);
+    }
     let mut statement = Statement::new("UPDATE contents SET doomed = ");
     statement.value(now_ms);
     statement.say(" WHERE sha256 = ");
