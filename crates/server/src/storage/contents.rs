@@ -20,6 +20,8 @@ use crate::words::problem::Problem;
 const ABANDONED_MS: i64 = HOUR_MS;
 /// Longer than a delete may be on its way to the store: the wait for the row, the store's tries (`storage/store.rs`) and its last request.
 const DOOM_HOLDS_MS: i64 = 2 * MINUTE_MS;
+/// As if a server had doomed it long ago.
+const LONG_AGO_MS: i64 = 1;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
@@ -101,6 +103,20 @@ pub async fn doom(database: &Database, sha256: &str, now_ms: i64) -> Result<bool
     let is_doomed = statement.execute(&mut transaction).await? == 1;
     commit(transaction).await?;
     Ok(is_doomed)
+}
+
+/// For whoever doomed it and sent nothing to the store: it may be used again at once. Whether its object is there nobody knows, where a dead
+/// server had doomed it before.
+pub async fn spare(database: &Database, sha256: &str, doomed_ms: i64) -> Result<(), Problem> {
+    let mut transaction = database.begin().await?;
+    let mut statement = Statement::new("UPDATE contents SET doomed = ");
+    statement.value(LONG_AGO_MS);
+    statement.say(" WHERE sha256 = ");
+    statement.value(sha256.to_owned());
+    statement.say(" AND doomed = ");
+    statement.value(doomed_ms);
+    statement.execute(&mut transaction).await?;
+    commit(transaction).await
 }
 
 /// Its object may be deleted until the transaction ends. False: a recording uses it anew, or another server doomed it since.
