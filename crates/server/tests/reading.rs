@@ -242,6 +242,25 @@ fn a_seal_that_waits_takes_no_turn_of_a_reader() {
 }
 
 #[test]
+fn a_seal_that_waits_takes_the_turn_that_no_reader_wants_any_more() {
+    let workers = workers(Limits { at_once: 1, ..LIMITS });
+    run(async {
+        let _seal = workers.turn(Asker::Seal).await.expect("a turn");
+        let reader = workers.turn(Asker::Reader).await.expect("a turn");
+        let mut waiting = std::pin::pin!(workers.turn(Asker::Seal));
+        tokio::select! {
+            biased;
+            _ = &mut waiting => panic!("both turns are taken"),
+            () = tokio::task::yield_now() => {}
+        }
+        drop(reader);
+        // The other seal goes on: without a bound this would wait for good.
+        let turn = tokio::time::timeout(Duration::from_secs(60), waiting).await;
+        assert!(turn.expect("a turn became free").is_ok());
+    });
+}
+
+#[test]
 fn a_seal_waits_for_no_reader_and_whoever_waits_has_no_copy() {
     let answers = Answers::new(workers(Limits { at_once: 1, ..LIMITS }), 64 << 20);
     let path = golden("v3");

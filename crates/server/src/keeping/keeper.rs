@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{Stream, TryStreamExt, stream};
@@ -25,6 +26,8 @@ use crate::words::random;
 
 /// What uploads leave free.
 const RESERVE_BYTES: u64 = 16 << 20;
+/// Whoever deletes waits so long for the room. A store that does not answer would keep all who delete waiting, one behind the other.
+const CLEARED_WITHIN: Duration = Duration::from_secs(10);
 
 pub struct Keeper {
     pub database: Database,
@@ -256,8 +259,8 @@ impl Keeper {
         }
         commit(transaction).await?;
         self.delete_parts(parts).await;
-        // Whoever deletes wants the room; what fails now is done within the hour.
-        let _ = self.clear_contents().await;
+        // Whoever deletes wants the room; what fails now is done within the hour. What takes longer goes on as a task of its own.
+        let _ = tokio::time::timeout(CLEARED_WITHIN, self.clear_contents()).await;
         Ok(true)
     }
 }
@@ -270,7 +273,7 @@ impl Keeper {
             at_once: 1,
             memory_bytes: 1 << 30,
             cpu_s: 1,
-            wall: std::time::Duration::from_secs(1),
+            wall: Duration::from_secs(1),
             answer_bytes_max: 1 << 20,
             queue_max: 1,
         };
@@ -336,8 +339,6 @@ pub(super) fn known(recording: &Recording, facts: Facts) -> (Known, Vec<(Kind, S
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use crate::reading::{Limits, Workers};
     use crate::storage::database::Statement;
 

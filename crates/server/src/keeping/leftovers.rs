@@ -6,9 +6,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use object_store::path::Path as Key;
+use sqlx::{Any, Transaction};
 
 use crate::keeping::keeper::Keeper;
-use crate::storage::database::Database;
+use crate::storage::database::{Database, failed};
 use crate::storage::recordings::{self, Recording, State};
 use crate::storage::store::{CONTENT, Listed, Store, UPLOADS};
 use crate::storage::tokens::commit;
@@ -158,18 +159,49 @@ async fn delete_unused(database: &Database, store: &Store) -> Result<u64, Proble
     for sha256 in contents::unused(database).await? {
         let doomed_ms = now_ms();
         if !contents::doom(database, &sha256, doomed_ms).await? {
+            // A backup began meanwhile.
+            if settings::are_deletions_held(database).await? {
+                break;
+            }
             continue;
         }
-        let mut transaction = database.begin().await?;
-        // A process that was stopped for a while must not delete what somebody may use by now.
-        if contents::forget(&mut transaction, &sha256, doomed_ms).await? && now_ms() - doomed_ms < DELETED_WITHIN_MS {
-            // Before the commit: whoever wants the same content waits for it, and then puts it anew.
-            store.delete(&store.content(&sha256)).await?;
-            commit(transaction).await?;
-            cleared += 1;
-        }
+        cleared += u64::from(delete_doomed(database, store, &sha256, doomed_ms).await?);
     }
     Ok(cleared)
+}
+
+/// False: somebody may use it by now.
+async fn delete_doomed(database: &Database, store: &Store, sha256: &str, doomed_ms: i64) -> Result<bool, Problem> {
+    match forgotten(database, sha256, doomed_ms).await {
+        Ok(Some(transaction)) => {
+            // Before the commit: whoever wants the same content waits for it, and then puts it anew.
+            store.delete(&store.content(sha256)).await?;
+            commit(transaction).await?;
+            Ok(true)
+        }
+        not_forgotten => {
+            // Nothing is on its way to the store: nobody needs to wait until the doom is over.
+            let _ = contents::spare(database, sha256, doomed_ms).await;
+            not_forgotten.map(|_| false)
+        }
+    }
+}
+
+/// The transaction in which its object may be deleted.
+async fn forgotten(
+    database: &Database,
+    sha256: &str,
+    doomed_ms: i64,
+) -> Result<Option<Transaction<'static, Any>>, Problem> {
+    // While it waits for the store, only the lock of the row keeps others away: the doom may be over by then.
+    let mut transaction = database.begin_patient().await?;
+    let is_forgotten = contents::forget(&mut transaction, sha256, doomed_ms).await?;
+    // A process that was stopped for a while must not delete what somebody may use by now.
+    if is_forgotten && now_ms() - doomed_ms < DELETED_WITHIN_MS {
+        return Ok(Some(transaction));
+    }
+    transaction.rollback().await.map_err(|error| failed(&error))?;
+    Ok(None)
 }
 
 /// Contents that the store has and no row names, and that nobody wrote for a day: a seal failed after it had put them. Hash and size of each.
@@ -195,6 +227,7 @@ mod tests {
 
     use crate::keeping::uploading::unread_problem;
     use crate::reading::{Refusal, Unread};
+    use crate::storage::contents::Presence;
 
     use super::*;
 
@@ -207,6 +240,47 @@ mod tests {
             let recording = keeper.begun().await;
             assert_eq!(keeper.delete_if_untouched(&recording).await, Ok(true));
             assert_eq!(keeper.delete_if_untouched(&recording).await, Ok(false));
+        });
+    }
+
+    #[test]
+    fn nothing_is_doomed_once_a_backup_holds_deletions() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let Keeper { database, store, .. } = Keeper::in_folder(folder.path()).await;
+            let sha256 = "ab".repeat(32);
+            contents::adopt(&database, &sha256, 10).await.expect("a row");
+            settings::hold_deletions(&database, true).await.expect("a setting");
+            // As for whoever looked just before, and waited for its turn.
+            assert_eq!(delete_unused(&database, &store).await, Ok(0));
+            assert_eq!(contents::presence(&database, &sha256).await, Ok(Presence::Present));
+            settings::hold_deletions(&database, false).await.expect("a setting");
+            assert_eq!(delete_unused(&database, &store).await, Ok(1));
+            assert_eq!(contents::presence(&database, &sha256).await, Ok(Presence::Absent));
+        });
+    }
+
+    #[test]
+    fn what_was_doomed_and_not_deleted_may_be_used_at_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let Keeper { database, store, .. } = Keeper::in_folder(folder.path()).await;
+            let sha256 = "ab".repeat(32);
+            contents::adopt(&database, &sha256, 10).await.expect("a row");
+            let object = store.content(&sha256);
+            store.put(&object, Bytes::from_static(b"some bytes")).await.expect("it is put");
+            // As by a process that was stopped since.
+            let doomed_ms = now_ms() - DELETED_WITHIN_MS - SECOND_MS;
+            assert_eq!(contents::doom(&database, &sha256, doomed_ms).await, Ok(true));
+            assert_eq!(contents::presence(&database, &sha256).await, Ok(Presence::Doomed));
+            assert_eq!(delete_doomed(&database, &store, &sha256, doomed_ms).await, Ok(false));
+            assert_eq!(contents::presence(&database, &sha256).await, Ok(Presence::Abandoned));
+            assert_eq!(store.bytes_of(&object).await, Ok(Some(10)));
+            // And deleted with the next chore.
+            assert_eq!(delete_unused(&database, &store).await, Ok(1));
+            assert_eq!(store.bytes_of(&object).await, Ok(None));
         });
     }
 

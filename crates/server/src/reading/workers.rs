@@ -13,7 +13,7 @@ use rustix::process::Signal;
 use std::os::unix::process::ExitStatusExt;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, Command};
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
 
 use super::ask::{Ask, Order, Reply};
 use super::unread::{Refusal, Unread};
@@ -22,6 +22,8 @@ use super::unread::{Refusal, Unread};
 const LINE_BYTES_MAX: u64 = 64 << 10;
 /// Of what it says on stderr.
 const WORDS_BYTES_MAX: u64 = 4 << 10;
+/// A seal that waits, for a turn of readers that became free.
+const LOOKS_EVERY: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -94,13 +96,26 @@ impl Workers {
         let place = places.try_acquire().map_err(|_| Unread::Busy)?;
         let turn = match asker {
             Asker::Reader => self.turns.acquire().await,
-            // A turn of readers as well where it is free; no reader waits for it then.
-            Asker::Seal => match self.seal_turns.try_acquire().or_else(|_| self.turns.try_acquire()) {
-                Ok(turn) => Ok(turn),
-                Err(_) => self.seal_turns.acquire().await,
-            },
+            Asker::Seal => self.seal_turn().await,
         };
         Ok(Turn { _place: place, _turn: turn.map_err(|_| Unread::Busy)? })
+    }
+
+    /// One of readers as well where it is free, now or later; no reader waits for it then.
+    async fn seal_turn(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
+        if let Ok(turn) = self.seal_turns.try_acquire() {
+            return Ok(turn);
+        }
+        // It keeps its place in the line of seals while it looks at the readers' turns.
+        let mut next = std::pin::pin!(self.seal_turns.acquire());
+        loop {
+            if let Ok(turn) = self.turns.try_acquire() {
+                return Ok(turn);
+            }
+            if let Ok(turn) = tokio::time::timeout(LOOKS_EVERY, next.as_mut()).await {
+                return turn;
+            }
+        }
     }
 
     /// Of these files, in the order that the question has them. Whoever drops the future ends the process.

@@ -9,8 +9,9 @@ use std::collections::HashSet;
 
 use sqlx::{Any, Transaction};
 
-use crate::storage::database::{Database, Statement};
+use crate::storage::database::{Database, Statement, failed};
 use crate::storage::recordings::{count, get, stored};
+use crate::storage::settings;
 use crate::storage::tokens::commit;
 use crate::words::moment::{HOUR_MS, MINUTE_MS, now_ms};
 use crate::words::problem::Problem;
@@ -19,6 +20,8 @@ use crate::words::problem::Problem;
 const ABANDONED_MS: i64 = HOUR_MS;
 /// Longer than a delete may be on its way to the store: the wait for the row, the store's tries (`storage/store.rs`) and its last request.
 const DOOM_HOLDS_MS: i64 = 2 * MINUTE_MS;
+/// As if a server had doomed it long ago.
+const LONG_AGO_MS: i64 = 1;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
@@ -82,9 +85,14 @@ pub async fn unused(database: &Database) -> Result<Vec<String>, Problem> {
     rows.iter().map(|row| get(row, "sha256")).collect()
 }
 
-/// For the caller alone to delete. False: a recording uses it by now, or another server has doomed it.
+/// For the caller alone to delete. False: a recording uses it by now, another server has doomed it, or a backup holds deletions.
 pub async fn doom(database: &Database, sha256: &str, now_ms: i64) -> Result<bool, Problem> {
     let mut transaction = database.begin().await?;
+    // Looked for here and not before: a backup copies all that is not doomed when it begins.
+    if settings::are_deletions_held_within(&mut transaction).await? {
+        transaction.rollback().await.map_err(|error| failed(&error))?;
+        return Ok(false);
+    }
     let mut statement = Statement::new("UPDATE contents SET doomed = ");
     statement.value(now_ms);
     statement.say(" WHERE sha256 = ");
@@ -95,6 +103,20 @@ pub async fn doom(database: &Database, sha256: &str, now_ms: i64) -> Result<bool
     let is_doomed = statement.execute(&mut transaction).await? == 1;
     commit(transaction).await?;
     Ok(is_doomed)
+}
+
+/// For whoever doomed it and sent nothing to the store: it may be used again at once. Whether its object is there nobody knows, where a dead
+/// server had doomed it before.
+pub async fn spare(database: &Database, sha256: &str, doomed_ms: i64) -> Result<(), Problem> {
+    let mut transaction = database.begin().await?;
+    let mut statement = Statement::new("UPDATE contents SET doomed = ");
+    statement.value(LONG_AGO_MS);
+    statement.say(" WHERE sha256 = ");
+    statement.value(sha256.to_owned());
+    statement.say(" AND doomed = ");
+    statement.value(doomed_ms);
+    statement.execute(&mut transaction).await?;
+    commit(transaction).await
 }
 
 /// Its object may be deleted until the transaction ends. False: a recording uses it anew, or another server doomed it since.

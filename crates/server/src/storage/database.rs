@@ -117,6 +117,16 @@ impl Database {
         self.pool.begin_with(words).await.map_err(|error| failed(&error))
     }
 
+    /// Of one that waits for something else than the database, however long that takes: PostgreSQL does not end it meanwhile.
+    pub async fn begin_patient(&self) -> Result<Transaction<'static, Any>, Problem> {
+        let mut transaction = self.begin().await?;
+        if self.kind == Kind::Postgres {
+            let setting = Statement::new("SET LOCAL idle_in_transaction_session_timeout = 0");
+            setting.execute(&mut transaction).await?;
+        }
+        Ok(transaction)
+    }
+
     /// How many changes this server began.
     pub fn changes(&self) -> u64 {
         self.changes.load(Ordering::Relaxed)

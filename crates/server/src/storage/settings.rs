@@ -1,6 +1,9 @@
 //! Settings that all servers of one database share.
 //! Owns: their names. Never: those of one process; the command line has them.
 
+use sqlx::any::AnyRow;
+use sqlx::{Any, Transaction};
+
 use crate::storage::database::{Database, Statement};
 use crate::storage::recordings::get;
 use crate::storage::tokens::commit;
@@ -27,14 +30,30 @@ pub async fn hold_deletions(database: &Database, is_held: bool) -> Result<(), Pr
 }
 
 pub async fn are_deletions_held(database: &Database) -> Result<bool, Problem> {
-    let until_ms = find(database, HELD_UNTIL).await?.and_then(|value| value.parse::<i64>().ok());
-    Ok(until_ms.is_some_and(|until_ms| now_ms() < until_ms))
+    Ok(is_ahead(find(database, HELD_UNTIL).await?))
+}
+
+/// The same as that transaction sees it. SQLite's are one behind the other: a backup that begins later finds what this one changed.
+pub async fn are_deletions_held_within(transaction: &mut Transaction<'static, Any>) -> Result<bool, Problem> {
+    Ok(is_ahead(value(&look_up(HELD_UNTIL).rows_within(transaction).await?)?))
+}
+
+fn is_ahead(until_ms: Option<String>) -> bool {
+    until_ms.and_then(|value| value.parse::<i64>().ok()).is_some_and(|until_ms| now_ms() < until_ms)
 }
 
 async fn find(database: &Database, name: &'static str) -> Result<Option<String>, Problem> {
+    value(&look_up(name).rows(database).await?)
+}
+
+fn look_up(name: &'static str) -> Statement {
     let mut statement = Statement::new("SELECT value FROM settings WHERE name = ");
     statement.value(name.to_owned());
-    statement.rows(database).await?.first().map(|row| get(row, "value")).transpose()
+    statement
+}
+
+fn value(rows: &[AnyRow]) -> Result<Option<String>, Problem> {
+    rows.first().map(|row| get(row, "value")).transpose()
 }
 
 async fn set(database: &Database, name: &'static str, value: Option<String>) -> Result<(), Problem> {
