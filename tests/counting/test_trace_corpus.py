@@ -203,6 +203,7 @@ LEFT_OUT = {
     "tests/programs/holds.py": LIBRARY,
     "tests/programs/in_place_of_cprofile.py": GENBA,
     "tests/programs/interpreters_inside.py": THREADS,
+    "tests/programs/interrupted.py": "waits for a signal while genba attaches",
     "tests/programs/killed_children.py": PROCESSES,
     "tests/programs/leader.py": PROCESSES,
     "tests/programs/loads.py": LIBRARY,
