@@ -24,7 +24,8 @@ START = "-S -c pass"
 # The planted difference is one of sleeping: it is as large as its numbers say, whatever the processor does.
 SHORTER, LONGER = "sleep 0.03", "sleep 0.0309"
 BESIDE_ROUNDS = 6
-# Student's t, 95 %, of the fewest degrees of freedom that Welch's test has with RUNS runs each (RUNS - 1), so that hyperfine's way claims rather too seldom.
+# Student's t, 95 %, of the fewest degrees of freedom that Welch's test has with RUNS runs each (RUNS - 1): hyperfine's way then claims rather too
+# seldom.
 WELCH_T = 2.045
 
 

@@ -2,7 +2,8 @@
 //! Owns: reading the filters, and the answer for all calls together. Never: changes a filter, lets a thread go on.
 //!
 //! A filter that answers with an error is no obstacle: the agent does without that call. One that ends the program, raises SIGSYS or asks
-//! another process is. The strict mode and filters that genba has itself, in its own container, are told from `status`; all others are read from the stopped threads.
+//! another process is. The strict mode and filters that genba has itself, in its own container, are told from `status`; all others are read from
+//! the stopped threads.
 //! Sources: ptrace(2) (`PTRACE_SECCOMP_GET_FILTER`), seccomp(2), Linux kernel/seccomp.c (`seccomp_run_filters`, `get_nth_filter`).
 
 mod bpf;

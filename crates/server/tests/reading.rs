@@ -214,6 +214,15 @@ fn a_file_that_never_comes_gives_its_turn_back() {
     }
 }
 
+/// Both turns are taken.
+async fn waits<T>(waiting: std::pin::Pin<&mut impl Future<Output = T>>) {
+    tokio::select! {
+        biased;
+        _ = waiting => panic!("a turn is free"),
+        () = tokio::task::yield_now() => {}
+    }
+}
+
 #[test]
 fn a_seal_that_waits_takes_no_turn_of_a_reader() {
     let workers = workers(Limits { at_once: 1, ..LIMITS });
@@ -221,11 +230,7 @@ fn a_seal_that_waits_takes_no_turn_of_a_reader() {
         let seal = workers.turn(Asker::Seal).await.expect("a turn");
         let reader = workers.turn(Asker::Reader).await.expect("a turn");
         let mut waiting = std::pin::pin!(workers.turn(Asker::Seal));
-        tokio::select! {
-            biased;
-            _ = &mut waiting => panic!("both turns are taken"),
-            () = tokio::task::yield_now() => {}
-        }
+        waits(waiting.as_mut()).await;
         drop(reader);
         let reader = tokio::select! {
             biased;
@@ -248,11 +253,7 @@ fn a_seal_that_waits_takes_the_turn_that_no_reader_wants_any_more() {
         let _seal = workers.turn(Asker::Seal).await.expect("a turn");
         let reader = workers.turn(Asker::Reader).await.expect("a turn");
         let mut waiting = std::pin::pin!(workers.turn(Asker::Seal));
-        tokio::select! {
-            biased;
-            _ = &mut waiting => panic!("both turns are taken"),
-            () = tokio::task::yield_now() => {}
-        }
+        waits(waiting.as_mut()).await;
         drop(reader);
         // The other seal goes on: without a bound this would wait for good.
         let turn = tokio::time::timeout(Duration::from_secs(60), waiting).await;

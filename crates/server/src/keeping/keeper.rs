@@ -267,8 +267,14 @@ impl Keeper {
 
 #[cfg(test)]
 impl Keeper {
-    /// In that folder. No process of it ever reads.
-    pub async fn in_folder(folder: &Path) -> Keeper {
+    /// For a test: in a folder of its own. No process of it ever reads.
+    pub fn in_new_folder(test: impl AsyncFnOnce(Keeper)) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async { test(Keeper::in_folder(folder.path()).await).await });
+    }
+
+    async fn in_folder(folder: &Path) -> Keeper {
         let limits = crate::reading::Limits {
             at_once: 1,
             memory_bytes: 1 << 30,
@@ -348,8 +354,8 @@ mod tests {
         "processes": 1, "threads": 1, "started_ms": null, "pythons": [], "tags": ["from-file"], "tags_more": 0, "spark": [], "span_ns": 1,
         "accounting": "", "masked": 0, "sources": "none", "faults": [], "faults_more": 0, "ended": true}"#;
 
-    /// With a folder of its own, and a process that takes every file for a recording with those facts.
-    async fn keeper(folder: &Path) -> Keeper {
+    /// A process of it takes every file for a recording with those facts.
+    fn with_keeper(test: impl AsyncFnOnce(Keeper)) {
         let head = format!(r#"{{"reply": "json", "bytes": {}}}"#, FACTS.len());
         let script = format!("read -r order; printf '%s\\n%s' '{head}' '{FACTS}'");
         let limits = Limits {
@@ -361,20 +367,8 @@ mod tests {
             queue_max: 8,
         };
         let workers = Workers::new("/bin/sh".into(), vec!["-c".into(), script.into()], limits);
-        Keeper {
-            database: Database::embedded(folder).await.expect("a database in a new folder"),
-            store: Store::embedded(folder).expect("a store in a new folder"),
-            answers: Answers::new(workers, 1 << 20),
-            scratch: folder.to_owned(),
-            recording_bytes_max: 1 << 20,
-            clearing: Arc::default(),
-        }
-    }
-
-    fn with_keeper(test: impl AsyncFnOnce(Keeper)) {
-        let folder = tempfile::tempdir().expect("a folder");
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        runtime.block_on(async { test(keeper(folder.path()).await).await });
+        let answers = Answers::new(workers, 1 << 20);
+        Keeper::in_new_folder(async |keeper| test(Keeper { answers, ..keeper }).await);
     }
 
     async fn begun(keeper: &Keeper, live: bool) -> Recording {

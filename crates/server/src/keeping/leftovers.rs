@@ -233,10 +233,7 @@ mod tests {
 
     #[test]
     fn what_another_server_deleted_first_ends_no_chore() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        runtime.block_on(async {
-            let keeper = Keeper::in_folder(folder.path()).await;
+        Keeper::in_new_folder(async |keeper| {
             let recording = keeper.begun().await;
             assert_eq!(keeper.delete_if_untouched(&recording).await, Ok(true));
             assert_eq!(keeper.delete_if_untouched(&recording).await, Ok(false));
@@ -245,10 +242,7 @@ mod tests {
 
     #[test]
     fn nothing_is_doomed_once_a_backup_holds_deletions() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        runtime.block_on(async {
-            let Keeper { database, store, .. } = Keeper::in_folder(folder.path()).await;
+        Keeper::in_new_folder(async |Keeper { database, store, .. }| {
             let sha256 = "ab".repeat(32);
             contents::adopt(&database, &sha256, 10).await.expect("a row");
             settings::hold_deletions(&database, true).await.expect("a setting");
@@ -263,10 +257,7 @@ mod tests {
 
     #[test]
     fn what_was_doomed_and_not_deleted_may_be_used_at_once() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        runtime.block_on(async {
-            let Keeper { database, store, .. } = Keeper::in_folder(folder.path()).await;
+        Keeper::in_new_folder(async |Keeper { database, store, .. }| {
             let sha256 = "ab".repeat(32);
             contents::adopt(&database, &sha256, 10).await.expect("a row");
             let object = store.content(&sha256);
@@ -306,10 +297,7 @@ mod tests {
 
     #[test]
     fn parts_without_a_row_stay_in_a_store_of_which_the_database_knows_nothing() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        runtime.block_on(async {
-            let keeper = Keeper::in_folder(folder.path()).await;
+        Keeper::in_new_folder(async |keeper| {
             let key = keeper.store.new_part("another").expect("a key");
             keeper.store.put(&key, Bytes::from_static(b"some bytes")).await.expect("it is put");
             let path = keeper.store.file(&key).expect("a file");
@@ -324,10 +312,7 @@ mod tests {
 
     #[test]
     fn a_part_is_lost_where_the_store_has_others_and_not_where_it_has_none() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        runtime.block_on(async {
-            let keeper = Keeper::in_folder(folder.path()).await;
+        Keeper::in_new_folder(async |keeper| {
             let (lost, other) = (keeper.begun().await, keeper.begun().await);
             for recording in [&lost, &other] {
                 keeper.append(recording, 0, Bytes::from_static(b"some bytes")).await.expect("a part");

@@ -170,10 +170,8 @@ mod tests {
 
     #[test]
     fn a_recording_is_read_by_one_at_a_time_and_what_comes_meanwhile_is_read_next() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        runtime.block_on(async {
-            let shared = Shared::new(Keeper::in_folder(folder.path()).await, true, watch::channel(false).1);
+        Keeper::in_new_folder(async |keeper| {
+            let shared = Shared::new(keeper, true, watch::channel(false).1);
             assert!(shared.begins_learning("one") && shared.begins_learning("other"));
             // Parts come while it is read.
             assert!(!shared.begins_learning("one") && !shared.begins_learning("one"));

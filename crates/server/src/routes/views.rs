@@ -133,10 +133,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_fetched_keeps_its_status() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        runtime.block_on(async {
-            let keeper = Keeper::in_folder(folder.path()).await;
+        Keeper::in_new_folder(async |keeper| {
             // Its parts are gone since its row was read, as behind a seal.
             let recording = Recording { bytes: 5, ..keeper.begun().await };
             let ask = Ask::Tree { weight: None, inverted: false, min_share: None };
