@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use genba_format::laws;
+use genba_format::{FaultKind, laws};
 use genba_profile::integrity;
 use genba_profile::report::printable;
 use genba_profile::wrap::wrapped_on_screen;
@@ -42,7 +42,9 @@ pub fn check(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let findings: Vec<String> =
         faults.iter().map(ToString::to_string).chain(violations.iter().map(ToString::to_string)).collect();
     if findings.is_empty() {
-        read::print("every block is intact, both laws hold\n")?;
+        let which =
+            if notes.iter().any(|fault| fault.kind == FaultKind::Unfinished) { "finished block" } else { "block" };
+        read::print(&format!("every {which} is intact, both laws hold\n"))?;
         return Ok(ExitCode::SUCCESS);
     }
     let what = match (faults.is_empty(), violations.is_empty()) {

@@ -11,6 +11,9 @@ pub enum FaultKind {
     Damaged,
     /// The file ends within a block.
     Cut,
+    /// The next block begins within a block, whose process wrote none after it: it ended while it wrote. A warning: what a process
+    /// did after its last block is never in a recording.
+    Unfinished,
     /// Sequence numbers of a process key are missing.
     Lost,
     /// The same block stands twice; it is counted once. A warning.
@@ -43,9 +46,9 @@ pub struct BlockName {
 }
 
 impl Fault {
-    /// True where nothing is missing from the recording.
-    pub fn is_warning(&self) -> bool {
-        self.kind == FaultKind::Duplicate
+    /// True where the file holds all that its writers finished.
+    pub const fn is_warning(&self) -> bool {
+        matches!(self.kind, FaultKind::Duplicate | FaultKind::Unfinished)
     }
 }
 
@@ -54,6 +57,7 @@ impl fmt::Display for Fault {
         let what = match self.kind {
             FaultKind::Damaged => "damaged",
             FaultKind::Cut => "cut",
+            FaultKind::Unfinished => "unfinished",
             FaultKind::Lost => "incomplete",
             FaultKind::Duplicate => "repeated",
             FaultKind::TooNew => "newer than this genba",

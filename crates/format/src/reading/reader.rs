@@ -237,9 +237,16 @@ impl Place<'_> {
             }
         }
         let payload_at = self.at + HEADER_BYTES;
+        let expected_bytes = || format!("{} bytes", frame.payload_bytes);
+        // The kernel ends a write at a page where its process is killed; another process's block follows.
+        let unfinished = |written: usize| {
+            wrong(FaultKind::Unfinished, payload_at + written, "payload", expected_bytes(), format!("{written}"))
+        };
         let Some(payload) = rest.get(..frame.payload_bytes as usize) else {
-            let (expected, found) = (format!("{} bytes", frame.payload_bytes), format!("{}", rest.len()));
-            return wrong(FaultKind::Cut, self.bytes.len(), "payload", expected, found);
+            return match memchr::memmem::find(rest, &MAGIC).filter(|_| self.ended) {
+                Some(written) => unfinished(written),
+                None => wrong(FaultKind::Cut, self.bytes.len(), "payload", expected_bytes(), format!("{}", rest.len())),
+            };
         };
         let in_payload = |field: &str, expected, found| Wrong {
             kind: FaultKind::Damaged,
@@ -252,6 +259,9 @@ impl Place<'_> {
         };
         let found = crc32c::crc32c(payload);
         if found != frame.payload_crc {
+            if let Some(written) = memchr::memmem::find(payload, &MAGIC) {
+                return unfinished(written);
+            }
             let (expected, found) = (format!("{:#010x}", frame.payload_crc), format!("{found:#010x}"));
             return Err(Box::new(in_payload("payload checksum", expected, found)));
         }

@@ -82,6 +82,12 @@ pub fn read(bytes: &[u8]) -> Result<Recording, NotARecording> {
         }
     }
     recording.lost.extend(order.lost_at_the_end(&faults));
+    for fault in faults.iter_mut().filter(|fault| fault.kind == FaultKind::Unfinished) {
+        // A process that wrote on did not end: the file lost bytes since.
+        if fault.owner.is_some_and(|name| order.has_later(name)) {
+            fault.kind = FaultKind::Damaged;
+        }
+    }
     faults.sort_by_key(|fault| fault.byte);
     recording.faults = faults;
     Ok(recording)
@@ -140,6 +146,11 @@ impl Order {
         let process = self.processes.entry(block.header.process_key).or_default();
         let lost = process.accept(block, number)?;
         Ok(lost.map(|lost| (lost, missing(block, number, lost))))
+    }
+
+    /// Whether a block of the same process key and a higher number was accepted.
+    fn has_later(&self, name: BlockName) -> bool {
+        self.processes.get(&name.process_key).is_some_and(|process| process.expected > name.sequence)
     }
 
     /// Blocks behind the last one accepted of a process key which only a fault knows of.

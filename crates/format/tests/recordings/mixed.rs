@@ -1,6 +1,6 @@
 //! Blocks from several files, twice, out of order, with rubbish and holes between them.
 
-use genba_format::{NotARecording, read};
+use genba_format::{FaultKind, NotARecording, read};
 
 use crate::small;
 
@@ -74,8 +74,29 @@ fn a_short_write_within_the_file_costs_one_block() {
     bytes.extend(small::encode(&blocks[2..]));
     let recording = read(&bytes).expect("a recording");
     assert_eq!(names(&recording), "p0 c0 p2 k0");
-    assert_eq!(recording.faults[0].field, "payload checksum");
+    let fault = &recording.faults[0];
+    assert_eq!((fault.kind, fault.field.as_str()), (FaultKind::Damaged, "payload"));
     assert_eq!(recording.lost.len(), 1);
+}
+
+/// A process that is killed while it writes: the kernel leaves what the page before holds.
+#[test]
+fn a_block_that_its_process_did_not_live_to_finish_is_a_warning() {
+    let blocks = small::blocks();
+    let child = blocks.iter().position(|(header, _)| header.process_key == small::CHILD).expect("a child");
+    let whole = |from: &[_]| small::encode(from);
+    let torn = whole(&blocks[child..=child]);
+    let written = torn.len() * 3 / 4;
+    let bytes = [whole(&blocks[..child]), torn[..written].to_vec(), whole(&blocks[child + 1..])].concat();
+    let recording = read(&bytes).expect("a recording");
+    assert_eq!(names(&recording), "p0 p1 p2 k0");
+    let [fault] = &recording.faults[..] else { panic!("{:?}", recording.faults) };
+    assert_eq!((fault.kind, fault.is_warning()), (FaultKind::Unfinished, true), "{fault}");
+    assert_eq!(fault.byte, (whole(&blocks[..child]).len() + written) as u64);
+    assert_eq!(recording.lost.len(), 1, "it is counted as lost all the same");
+    // Nothing behind it: whether the file was cut nobody can tell.
+    let cut = read(&bytes[..fault.byte as usize]).expect("a recording");
+    assert_eq!(cut.faults[0].kind, FaultKind::Cut);
 }
 
 #[test]
