@@ -21,10 +21,10 @@ function drawn(tree: Tree, box: BoxIndex = ROOT): string {
   const below = tree.childrenOf(box, "samples").map((child) => drawn(tree, child));
   return `${nameOf(tree, box)} ${tree.total.samples[box] ?? 0}${self === 0 ? "" : `(${self})`}${below.length === 0 ? "" : ` [${below.join(", ")}]`}`;
 }
-function halves(text: string, name: string): { callers: string; callees: string } {
+function halves(text: string, name: string, isCounted = false): { callers: string; callees: string } {
   const tree = buildTree(madeProfile(text));
   const place = tree.places.findIndex((at) => placeName(at, { title: "app.py", processes: [], threads: [] }) === name) as PlaceIndex;
-  const made = sandwich(tree, place);
+  const made = sandwich(tree, place, isCounted);
   return { callers: drawn(made.callers), callees: drawn(made.callees) };
 }
 
@@ -57,4 +57,13 @@ test("a recursion is entered from outside only", () => {
     callers: "fib 3 [main 3 [app.py 3(3)]]",
     callees: "fib 3(1) [fib 2 [fib 2(2)]]",
   });
+});
+
+test("counted calls have the callers that were counted, and nothing above them", () => {
+  const text = "main x1 | main;branch x3 | main;deep x1 | branch;leaf x21 | deep;deep x4 | leaf;+len x21";
+  assert.deepEqual(halves(text, "branch", true), { callers: "branch 3 [main 3(3)]", callees: "branch 24(3) [leaf 21(21)]" });
+  assert.deepEqual(halves(text, "leaf", true), { callers: "leaf 21 [branch 21(21)]", callees: "leaf 42(21) [len 21(21)]" });
+  assert.deepEqual(halves(text, "deep", true), { callers: "deep 5 [deep 4(4), main 1(1)]", callees: "deep 5(1) [deep 4(4)]" });
+  // It was called by nothing that was counted.
+  assert.deepEqual(halves(text, "main", true), { callers: "main 1 [app.py 1(1)]", callees: "main 5(1) [branch 3(3), deep 1(1)]" });
 });

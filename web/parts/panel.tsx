@@ -1,5 +1,6 @@
 // Why: everything about the selected box. Figures, what is below and above it, the source around it.
 import type { JSX } from "preact";
+import { countsCalls } from "../model/tables/totals";
 import { callersOf } from "../model/tree/everywhere";
 import { linesAround } from "../model/source";
 import { parentOf, placeOf, share, siteOf, weightOf, ROOT } from "../model/tree/tree";
@@ -132,13 +133,14 @@ function Below({ state, box }: { state: PageState; box: BoxIndex }): JSX.Element
   return <Bars title={orderOf(state.view) === "inverted" && box !== ROOT ? "Called by" : "Below"} bars={bars} />;
 }
 
-/** Shares of what this place weighs everywhere. */
+/** Shares of what this place weighs everywhere; of counted calls, of its own alone. */
 function Above({ state, box }: { state: PageState; box: BoxIndex }): JSX.Element | null {
   if (box === ROOT) return null;
   const everywhere = state.everywhere(box);
   const weight = state.view.weight.value;
-  const whole = everywhere.total[weight];
-  const bars = callersOf(everywhere.tree, everywhere, weight).map((caller) => ({
+  const isCounted = countsCalls(state.recording.profile);
+  const whole = (isCounted ? everywhere.self : everywhere.total)[weight];
+  const bars = callersOf(everywhere.tree, everywhere, weight, isCounted).map((caller) => ({
     box: caller.box,
     name: state.nameOf(caller.box, everywhere.tree),
     share: share(caller.weight, whole),

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decodeProfile, decodeRecording } from "./decode";
 import { madeDocument, madeProfile } from "./made";
+import { countsCalls } from "./totals";
 import { whereRows } from "../rows";
 import { lineShares, linesAround, markExpression } from "../source";
 import { buildTree, placeOf } from "../tree/tree";
@@ -69,4 +70,11 @@ test("the rows are the report's, in each weight, tied to their boxes", () => {
   assert.deepEqual(said("wall"), ["sleep() 0.5 expression sleep:interp waiting in nanosleep:wait 0.9 | memmove:libc 0.2", "f() 0.75 expression copy:interp memmove:libc 0.9 | memmove:libc 0.2"]);
   const order = whereRows(tree, recording, "samples").map(({ row, isFurther }) => `${row.expression ?? ""}${isFurther ? " too" : ""}`);
   assert.deepEqual(order, ["f()", "g() too", "sleep()", "h()"]);
+});
+
+test("calls are counted where every process says so; a page of an earlier genba does not", () => {
+  const process = { pid: null, parent: null, cpu_ns: 0, python: null, executable: null, argv: [], refused: null, imported: "traced", threads: 1 };
+  const isCounted = (...said: (boolean | undefined)[]): boolean =>
+    countsCalls(decodeProfile({ field: "", value: { ...madeDocument("main x1"), processes: said.map((counts) => ({ ...process, counts_calls: counts })) } }));
+  assert.deepEqual([isCounted(true), isCounted(true, true), isCounted(true, false), isCounted(undefined)], [true, true, false, false]);
 });

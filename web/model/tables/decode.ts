@@ -4,7 +4,7 @@
 import { decodeCollections } from "./collections";
 import { decodeHeaps } from "./heaps";
 import type { Filters, Folded, Frame, Mark, Moments, Process, Profile, Rare, Reason, Recording, Row, Rss, Samples, Source, Stacks, Thread, Totals, Verdict, VerdictPiece } from "./profile";
-import { counts, damaged, fraction, index, integer, list, object, oneOf, orNull, text, whole } from "./read";
+import { counts, damaged, fraction, index, integer, list, object, oneOf, orNull, text, whole, yes } from "./read";
 import type { Value } from "./read";
 import { WEIGHTS } from "../units";
 import type { Bytes, Count, FrameIndex, Ns, ProcessIndex, Share, StackIndex, StateIndex, ThreadIndex, Weight } from "../units";
@@ -225,6 +225,8 @@ function decodeProcess(at: Value, processes: number): Process {
     argv: orNull(process("argv"), (argv) => list(argv, text)) ?? [],
     refused: orNull(process("refused"), text),
     imported: orNull(process("imported"), text),
+    // None on a page of an earlier genba.
+    countsCalls: orNull(process("counts_calls"), yes) ?? false,
     threads: whole(process("threads")),
   };
 }

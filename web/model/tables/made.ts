@@ -58,7 +58,7 @@ export function madeDocument(text: string): Made {
     version: 1,
     meta: { title: "app.py", recording: null, genba_version: "0.1.0", wall_ns: cpu, cpu_ns: cpu, interval_ns: MS, interval_mostly_ns: MS, budget_per_mille: 20, start_realtime_ns: null, exit_code: 0, exit_signal: null, default_weight: "cpu", default_weight_why: null, rss_max_bytes: null },
     accounting: { ticks, sampled: ticks, dropped: {}, refused: {}, cpu_ns: cpu, cpu_sampled_ns: cpu, cpu_not_sampled_ns: 0, cpu_genba_ns: 0 },
-    processes: Array.from({ length: processes }, (_, at) => ({ pid: 100 + at, parent: null, cpu_ns: MS, python: "3.15.2", executable: "/usr/bin/python3.15", argv: [], refused: null, imported: null, threads: 1 })),
+    processes: Array.from({ length: processes }, (_, at) => ({ pid: 100 + at, parent: null, cpu_ns: MS, python: "3.15.2", executable: "/usr/bin/python3.15", argv: [], refused: null, imported: null, counts_calls: false, threads: 1 })),
     threads: Array.from({ length: processes }, (_, process) => ({ process, name: "main", kernel_name: null, former_names: [] })),
     frames: frames.all.map(madeFrame),
     nodes,

@@ -102,6 +102,8 @@ export interface Process {
   readonly refused: string | null;
   /** From which other profiler's file: clocks that the file does not tell are 0. */
   readonly imported: string | null;
+  /** A sample is a call, and a stack is a function below its caller: what led to the caller is not told. */
+  readonly countsCalls: boolean;
   readonly threads: number;
 }
 

@@ -1,6 +1,6 @@
 // What one place weighs wherever it stands, and who called it. A recursion counts once: only its outermost box is summed.
 // Asked for one place at a time: of three million boxes all sums together take seconds, those of one place a glance.
-import type { Tree } from "./tree";
+import type { Tree, Weights } from "./tree";
 import { parentOf, ROOT } from "./tree";
 import type { BoxIndex, PlaceIndex, Weighed, Weight } from "../units";
 import { WEIGHTS } from "../units";
@@ -8,13 +8,16 @@ import { WEIGHTS } from "../units";
 export interface Everywhere {
   readonly total: Readonly<Record<Weight, number>>;
   readonly self: Readonly<Record<Weight, number>>;
-  /** Boxes of the place with no other one above them. */
+  /** Boxes of the place, in the order of the tree. */
+  readonly boxes: readonly BoxIndex[];
+  /** Those with no other one above them. */
   readonly outermost: readonly BoxIndex[];
 }
 
 export function sumEverywhere(tree: Tree, place: PlaceIndex): Everywhere {
   const total = { cpu: 0, wall: 0, samples: 0, copied: 0, allocated: 0 };
   const self = { cpu: 0, wall: 0, samples: 0, copied: 0, allocated: 0 };
+  const ofPlace: BoxIndex[] = [];
   const outermost: BoxIndex[] = [];
   const boxes = tree.parent.length;
   // 1: the box or one above it is of the place. A parent stands before its children.
@@ -25,13 +28,14 @@ export function sumEverywhere(tree: Tree, place: PlaceIndex): Everywhere {
     const isThere = tree.place[row] === place;
     if (isBelow || isThere) inside[row] = 1;
     if (!isThere) continue;
+    ofPlace.push(box);
     for (const weight of WEIGHTS) {
       self[weight] += tree.self[weight][row] ?? 0;
       if (!isBelow) total[weight] += tree.total[weight][row] ?? 0;
     }
     if (!isBelow) outermost.push(box);
   }
-  return { total, self, outermost };
+  return { total, self, boxes: ofPlace, outermost };
 }
 
 export interface Caller {
@@ -40,15 +44,30 @@ export interface Caller {
   readonly weight: Weighed;
 }
 
+export interface Entries {
+  readonly boxes: readonly BoxIndex[];
+  /** What each of them weighs for its caller. */
+  readonly weights: Weights;
+}
+
+/**
+ * Boxes by which callers lead to a place. Where calls are counted, a box with callees weighs as their caller, too: that part came by no
+ * caller of its own. And a function that calls itself is one of its callers.
+ */
+export function entriesOf(tree: Tree, everywhere: Everywhere, isCounted: boolean): Entries {
+  return isCounted ? { boxes: everywhere.boxes, weights: tree.self } : { boxes: everywhere.outermost, weights: tree.total };
+}
+
 /** Who leads to this place, heaviest first. */
-export function callersOf(tree: Tree, everywhere: Everywhere, weight: Weight): Caller[] {
+export function callersOf(tree: Tree, everywhere: Everywhere, weight: Weight, isCounted: boolean): Caller[] {
   const byPlace = new Map<PlaceIndex, { box: BoxIndex; weight: number }>();
-  for (const box of everywhere.outermost) {
+  const entries = entriesOf(tree, everywhere, isCounted);
+  for (const box of entries.boxes) {
     if (box === ROOT) continue;
     const above = parentOf(tree, box);
     const key = (tree.place[above] ?? 0) as PlaceIndex;
     const known = byPlace.get(key) ?? { box: above, weight: 0 };
-    known.weight += tree.total[weight][box] ?? 0;
+    known.weight += entries.weights[weight][box] ?? 0;
     byPlace.set(key, known);
   }
   return [...byPlace.values()]

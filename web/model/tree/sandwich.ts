@@ -1,6 +1,7 @@
 // The two halves of a sandwich: all that is below one place wherever it stands, merged, and all that leads to it. Each is a tree whose root
 // is the place. A recursion counts once: both begin at its outermost boxes.
-import { sumEverywhere } from "./everywhere";
+import { entriesOf, sumEverywhere } from "./everywhere";
+import type { Entries } from "./everywhere";
 import type { FoldedTree } from "./fold";
 import { Merged } from "./merged";
 import type { Tree } from "./tree";
@@ -12,9 +13,11 @@ export interface Sandwich {
   readonly callees: FoldedTree;
 }
 
-export function sandwich(tree: Tree, place: PlaceIndex): Sandwich {
-  const seeds = sumEverywhere(tree, place).outermost;
-  return { callers: callers(tree, place, seeds), callees: callees(tree, place, seeds) };
+/** `isCounted`: a stack is a function below its caller, so that nothing leads to the caller. */
+export function sandwich(tree: Tree, place: PlaceIndex, isCounted: boolean): Sandwich {
+  const everywhere = sumEverywhere(tree, place);
+  const entries = entriesOf(tree, everywhere, isCounted);
+  return { callers: callers(tree, place, entries, isCounted), callees: callees(tree, place, everywhere.outermost) };
 }
 
 function callees(tree: Tree, place: PlaceIndex, seeds: readonly BoxIndex[]): FoldedTree {
@@ -33,15 +36,16 @@ function callees(tree: Tree, place: PlaceIndex, seeds: readonly BoxIndex[]): Fol
 }
 
 /** Here the root's children are those that call it, and what a box weighs is what it spends in the place. */
-function callers(tree: Tree, place: PlaceIndex, seeds: readonly BoxIndex[]): FoldedTree {
+function callers(tree: Tree, place: PlaceIndex, { boxes, weights }: Entries, isCounted: boolean): FoldedTree {
   const merged = new Merged(tree, place);
-  for (const seed of seeds) {
+  for (const entry of boxes) {
     let row: number = ROOT;
-    for (let at = seed; at !== ROOT; ) {
+    for (let at = entry; at !== ROOT; ) {
       at = parentOf(tree, at);
       row = merged.child(row, tree.place[at] ?? 0);
+      if (isCounted) break;
     }
-    merged.add(row, tree.total, seed);
+    merged.add(row, weights, entry);
   }
   return merged.finished();
 }

@@ -71,6 +71,16 @@ test("everywhere, a recursion counts once and every caller is named", () => {
   const everywhere = sumEverywhere(tree, fib);
   assert.equal(everywhere.total.samples, 7);
   assert.equal(everywhere.self.samples, 7);
-  const callers = callersOf(tree, everywhere, "samples").map(({ box, weight }) => `${placeName(placeOf(tree, box), { title: "", processes: [], threads: [] })} ${weight}`);
+  const callers = callersOf(tree, everywhere, "samples", false).map(({ box, weight }) => `${placeName(placeOf(tree, box), { title: "", processes: [], threads: [] })} ${weight}`);
   assert.deepEqual(callers, ["other 4", "main 3"]);
+});
+
+test("everywhere, of counted calls only those of a caller are its own", () => {
+  const tree = buildTree(madeProfile("main;branch x3 | main;deep x1 | branch;leaf x21 | deep;deep x4"));
+  const callersOfName = (name: string): string[] => {
+    const place = tree.places.findIndex((at) => at.kind === "function" && at.frame.name === name) as PlaceIndex;
+    return callersOf(tree, sumEverywhere(tree, place), "samples", true)
+      .map(({ box, weight }) => `${placeName(placeOf(tree, box), { title: "", processes: [], threads: [] })} ${weight}`);
+  };
+  assert.deepEqual(["branch", "leaf", "deep"].map(callersOfName), [["main 3"], ["branch 21"], ["deep 4", "main 1"]]);
 });

@@ -1,6 +1,7 @@
 // One function in the middle: above it all that leads to it, below it all that it calls, merged over all places where it stands.
 import { useComputed, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
+import { countsCalls } from "../../model/tables/totals";
 import { functionOf } from "../../model/tree/everywhere";
 import { sandwich } from "../../model/tree/sandwich";
 import { placeOf, ROOT, share, weightOf } from "../../model/tree/tree";
@@ -17,7 +18,7 @@ export function SandwichView({ state }: { state: PageState }): JSX.Element {
     const box = functionOf(filters.tree.value, selection.selected.value);
     return (filters.tree.value.place[box] ?? 0) as PlaceIndex;
   });
-  const halves = useComputed(() => sandwich(filters.tree.value, place.value));
+  const halves = useComputed(() => sandwich(filters.tree.value, place.value, countsCalls(profile)));
   const none = useSignal(null);
   const root = useSignal(ROOT);
   const hover = useSignal<Hover | null>(null);
@@ -41,6 +42,7 @@ export function SandwichView({ state }: { state: PageState }): JSX.Element {
   const of = placeName(placeOf(callees.value, ROOT), names);
   const whole = weightOf(filters.tree.value.total, ROOT, view.weight.value);
   const middle = weightOf(callees.value.total, ROOT, view.weight.value);
+  const led = weightOf(callers.value.total, ROOT, view.weight.value);
   const direct = callers.value.childrenOf(ROOT, view.weight.value);
   if (place.value === 0) return <p class="absent">Select a function: what calls it stands above, what it calls below.</p>;
   return (
@@ -48,7 +50,7 @@ export function SandwichView({ state }: { state: PageState }): JSX.Element {
       <Icicle picture={picture(callers, true, "Callers")} />
       <p class="middle" data-middle>
         <b>{of}</b> {shareWords(share(middle, whole))} · {plural(direct.length, "caller")}
-        {direct.slice(0, 3).map((box) => ` · ${placeName(placeOf(callers.value, box), names)} ${shareWords(share(weightOf(callers.value.total, box, view.weight.value), middle))}`)}
+        {direct.slice(0, 3).map((box) => ` · ${placeName(placeOf(callers.value, box), names)} ${shareWords(share(weightOf(callers.value.total, box, view.weight.value), led))}`)}
       </p>
       <Icicle picture={picture(callees, false, "Callees")} />
       {hover.value?.shows.kind === "box" ? <p class="under quiet" aria-hidden="true">{placeName(placeOf(callees.value, hover.value.shows.box), names)}</p> : null}
