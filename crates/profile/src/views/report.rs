@@ -23,7 +23,7 @@ use crate::rules::waits::short::ShortWaits;
 use crate::rules::weight::{Choice, Totals, Weight};
 use crate::tables::locations::ByteColumns;
 use crate::tables::own_code::event_loop::EventLoop;
-use crate::tables::own_code::{OwnCode, own_code_and};
+use crate::tables::own_code::{OwnCode, code_of, own_code_and};
 use crate::tables::owner::Owner;
 use crate::tables::profile::{
     FileIndex, FrameIndex, FrameKind, FunctionIndex, Home, ProcessIndex, Profile, SampleGroup, ThreadIndex,
@@ -259,7 +259,8 @@ fn add(
     if !is_for_work {
         sum.chains.add(below.iter().rev().copied(), weight);
     }
-    if matches!(options.by, By::Expression | By::Line | By::Function) && !is_for_work {
+    let is_called = matches!(options.by, By::Expression | By::Line | By::Function) && !is_for_work;
+    if is_called && tells_callers(profile, group, deepest) {
         sum.callers.add(profile, &own[..given], deepest, weight);
     }
 
@@ -272,6 +273,18 @@ fn add(
             sums.entry(key).or_default().total.add(totals);
         }
     }
+}
+
+/// A stack of counted calls is a function below its caller. One that ends below the row, or in the row called by itself, does not tell
+/// what led to the row: other stacks do.
+fn tells_callers(profile: &Profile, group: &SampleGroup, row: Option<FrameIndex>) -> bool {
+    if !profile.processes[profile.threads[group.thread].process].counts_calls {
+        return true;
+    }
+    let mut stack = profile.stack(group.node);
+    let Some(function) = stack.next() else { return false };
+    let is_recursion = stack.next().is_some_and(|caller| code_of(profile, caller) == code_of(profile, function));
+    Some(function) == row && !is_recursion
 }
 
 fn is_passed_on(profile: &Profile, frame: FrameIndex) -> bool {

@@ -2,7 +2,7 @@
 
 use crate::notation;
 use expect_test::{Expect, expect};
-use genba_profile::build::{Additions, profile};
+use genba_profile::build::{Additions, Import, profile};
 use genba_profile::paint::Paint;
 use genba_profile::reading::Reading;
 use genba_profile::report::{By, Options, report, text};
@@ -186,4 +186,24 @@ fn behind_one_caller_its_own_are_asked_for() {
         100.0 %  160 ms  models.py:3 price (columns 1 to 9)
     "#]],
     );
+}
+
+#[test]
+fn counted_calls_below_a_row_hide_none_of_its_callers() {
+    // A stack is a function below its caller: `walk` was called by `left` and by `right`, and called itself and C.
+    let stacks = "process 7 3.13.0
+        left@app.py:9 > walk@app.py:2 x6
+        right@app.py:9 > walk@app.py:2 x4
+        walk@app.py:2 > walk@app.py:2 x20
+        walk@app.py:2 > sqrt[libm.so] x30";
+    let import = Import { counts_calls: true, ..Import::default() };
+    let additions = Additions { import: Some(import), ..Additions::default() };
+    let reading = Reading::of(profile(&notation::recording(stacks), &additions));
+    let report = report(&reading, &Options { by: By::Function, ..Options::default() });
+    let callers: Vec<(&str, f64)> = report.rows[0]
+        .callers
+        .iter()
+        .map(|caller| (reading.profile.functions[caller.function].name.as_str(), caller.share))
+        .collect();
+    assert_eq!(callers, [("left", 0.6), ("right", 0.4)]);
 }

@@ -1,5 +1,6 @@
 //! Who led to a row: the nearest callers in the user's code, if the row's function has several.
-//! Owns: which callers are named, and how many. Keeps: shares are of the row's self time; with `others` they add up to all of it.
+//! Owns: which callers are named, and how many. Keeps: shares are of the row's self time; with `others` they add up to all of it. Where calls
+//! were counted they are of the row's own calls that another function made.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
