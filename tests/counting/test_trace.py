@@ -210,9 +210,15 @@ def test_times_are_those_of_the_program_s_own_clock(workshop: Workshop, is_other
         done = traced(workshop, "-o", f"{workshop.place.inside}/clocked.prof", workshop.interpreter.path, program)
     assert done.returncode == 0, done.stderr
     within, around = map(float, done.stdout.split())
-    [cumulative] = [numbers[3] for (_, _, name), numbers in marshal.loads((workshop.place.outside / "clocked.prof").read_bytes()).items() if name == "f"]
+    found = marshal.loads((workshop.place.outside / "clocked.prof").read_bytes())
+    [cumulative] = [numbers[3] for (_, _, name), numbers in found.items() if name == "f"]
     # A clock that ticks at another pace would be a part of a thousand off at least.
     assert within * 0.999 <= cumulative <= around * 1.001, (within, cumulative, around)
+    # A function's own time and that of the calls it made are all of its time. The file has rounded seconds.
+    for function, (_, _, own, whole, _) in found.items():
+        if function[2] in {"f", "outer"}:
+            below = [callers[function][3] for *_, callers in found.values() if function in callers]
+            assert len(below) == {"f": 1, "outer": 2}[function[2]] and abs(own + sum(below) - whole) < 1e-6, (function, own, below, whole)
 
 
 # Fifty programs in five processes each side: starting a Python takes longer than such a program. A thousand others each time in the long form.
