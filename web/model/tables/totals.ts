@@ -1,4 +1,4 @@
-// What all samples of a profile weigh together, and by what.
+// What all samples of a profile weigh together, by which weights, and whether they are counted calls.
 import type { Profile } from "./profile";
 import { isRunning } from "../tree/tree";
 import type { Weighed, Weight } from "../units";

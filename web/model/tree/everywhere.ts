@@ -51,8 +51,8 @@ export interface Entries {
 }
 
 /**
- * Boxes by which callers lead to a place. Where calls are counted, a box with callees weighs as their caller, too: that part came by no
- * caller of its own. And a function that calls itself is one of its callers.
+ * Boxes by which callers lead to a place. Of counted calls a stack is a function below its caller: a caller is an outermost box with the
+ * weight of its callees, which does not tell who called it. So only the calls that end in a box count, also those of a recursion.
  */
 export function entriesOf(tree: Tree, everywhere: Everywhere, isCounted: boolean): Entries {
   return isCounted ? { boxes: everywhere.boxes, weights: tree.self } : { boxes: everywhere.outermost, weights: tree.total };

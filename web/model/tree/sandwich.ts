@@ -1,5 +1,5 @@
 // The two halves of a sandwich: all that is below one place wherever it stands, merged, and all that leads to it. Each is a tree whose root
-// is the place. A recursion counts once: both begin at its outermost boxes.
+// is the place. A recursion counts once: both begin at its outermost boxes. Counted calls have the callers that made them, itself among these.
 import { entriesOf, sumEverywhere } from "./everywhere";
 import type { Entries } from "./everywhere";
 import type { FoldedTree } from "./fold";

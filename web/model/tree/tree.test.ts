@@ -75,7 +75,7 @@ test("everywhere, a recursion counts once and every caller is named", () => {
   assert.deepEqual(callers, ["other 4", "main 3"]);
 });
 
-test("everywhere, of counted calls only those of a caller are its own", () => {
+test("everywhere, counted calls have the callers that made them", () => {
   const tree = buildTree(madeProfile("main;branch x3 | main;deep x1 | branch;leaf x21 | deep;deep x4"));
   const callersOfName = (name: string): string[] => {
     const place = tree.places.findIndex((at) => at.kind === "function" && at.frame.name === name) as PlaceIndex;
