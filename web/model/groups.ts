@@ -2,7 +2,7 @@
 import type { Place, Tree } from "./tree/tree";
 import { parentOf, placeOf, ROOT } from "./tree/tree";
 import type { BoxIndex, Weight } from "./units";
-import { WEIGHTS } from "./units";
+import { nothing, WEIGHTS } from "./units";
 
 export const GROUPINGS = ["expression", "line", "function", "file", "owner", "origin"] as const;
 export type Grouping = (typeof GROUPINGS)[number];
@@ -19,7 +19,7 @@ export interface GroupRow {
 export function groupRows(tree: Tree, by: Grouping, heaviestBy: Weight): GroupRow[] {
   const groupOf = groups(tree, by);
   const rows: { key: string; box: BoxIndex; total: Record<Weight, number>; self: Record<Weight, number> }[] = groupOf.keys.map((key) => ({
-    key, box: ROOT, total: { cpu: 0, wall: 0, samples: 0, copied: 0, allocated: 0 }, self: { cpu: 0, wall: 0, samples: 0, copied: 0, allocated: 0 },
+    key, box: ROOT, total: nothing(), self: nothing(),
   }));
   const inside = new Int32Array(rows.length);
   walk(tree, (box, isEntered) => {

@@ -34,3 +34,5 @@ export type BoxIndex = Branded<"box">;
 export type Weight = "cpu" | "wall" | "samples" | "copied" | "allocated";
 /** All; copied bytes are told by a recording with `--copies` only, allocated ones by one with `--alloc` (`weightsOf`). */
 export const WEIGHTS: readonly Weight[] = ["cpu", "wall", "samples", "copied", "allocated"];
+/** Of a sum, where it begins. */
+export const nothing = (): Record<Weight, number> => ({ cpu: 0, wall: 0, samples: 0, copied: 0, allocated: 0 });

@@ -1,6 +1,7 @@
 // The verdict's lines with the boxes that their places lead to: `prices.py:6 total` to the heaviest box of an expression in that line, or
 // to the function, `total (prices.py)` to that of the function. The words are the report's own.
 import type { Frame, SourcePlace, Verdict } from "./tables/profile";
+import { heaviest } from "./tree/everywhere";
 import type { Tree } from "./tree/tree";
 import type { BoxIndex, Weight } from "./units";
 
@@ -22,19 +23,10 @@ export function withoutOpening(line: readonly Piece[]): readonly Piece[] {
 }
 
 function boxAt(tree: Tree, weight: Weight, { file, line, function: name }: SourcePlace): BoxIndex | null {
-  const isAt = (frame: Frame, kind: string): boolean => kind === "expression" && frame.file === file && frame.line === line;
-  const expression = line === null ? null : heaviest(tree, weight, isAt);
-  return expression ?? heaviest(tree, weight, (frame, kind) => kind === "function" && frame.file === file && frame.name === name);
-}
-
-function heaviest(tree: Tree, weight: Weight, isWanted: (frame: Frame, kind: string) => boolean): BoxIndex | null {
-  const wanted = tree.places.map((place) => "frame" in place && isWanted(place.frame, place.kind));
-  if (!wanted.includes(true)) return null;
-  const weights = tree.total[weight];
-  let best: number | null = null;
-  for (let box = 0; box < tree.place.length; box += 1) {
-    const isThere = wanted[tree.place[box] ?? 0] === true && (weights[box] ?? 0) > 0;
-    if (isThere && (best === null || (weights[box] ?? 0) > (weights[best] ?? 0))) best = box;
-  }
-  return best as BoxIndex | null;
+  const at = (isWanted: (frame: Frame, kind: string) => boolean): BoxIndex | null => {
+    const wanted = tree.places.map((place) => "frame" in place && isWanted(place.frame, place.kind));
+    return heaviest(tree, weight, (place, weighs) => weighs > 0 && wanted[place] === true);
+  };
+  const expression = line === null ? null : at((frame, kind) => kind === "expression" && frame.file === file && frame.line === line);
+  return expression ?? at((frame, kind) => kind === "function" && frame.file === file && frame.name === name);
 }

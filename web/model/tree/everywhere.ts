@@ -1,9 +1,9 @@
-// What one place weighs wherever it stands, and who called it. A recursion counts once: only its outermost box is summed.
+// What one place weighs wherever it stands, its heaviest box, and who called it. A recursion counts once: only its outermost box is summed.
 // Asked for one place at a time: of three million boxes all sums together take seconds, those of one place a glance.
 import type { Tree, Weights } from "./tree";
 import { parentOf, ROOT } from "./tree";
 import type { BoxIndex, PlaceIndex, Weighed, Weight } from "../units";
-import { WEIGHTS } from "../units";
+import { nothing, WEIGHTS } from "../units";
 
 export interface Everywhere {
   readonly total: Readonly<Record<Weight, number>>;
@@ -15,8 +15,8 @@ export interface Everywhere {
 }
 
 export function sumEverywhere(tree: Tree, place: PlaceIndex): Everywhere {
-  const total = { cpu: 0, wall: 0, samples: 0, copied: 0, allocated: 0 };
-  const self = { cpu: 0, wall: 0, samples: 0, copied: 0, allocated: 0 };
+  const total = nothing();
+  const self = nothing();
   const ofPlace: BoxIndex[] = [];
   const outermost: BoxIndex[] = [];
   const boxes = tree.parent.length;
@@ -74,6 +74,17 @@ export function callersOf(tree: Tree, everywhere: Everywhere, weight: Weight, is
     .filter((caller) => caller.weight > 0)
     .sort((a, b) => b.weight - a.weight)
     .map((caller) => ({ box: caller.box, weight: caller.weight as Weighed }));
+}
+
+/** The heaviest box that is wanted, never the root; null: none is. */
+export function heaviest(tree: Tree, weight: Weight, isWanted: (place: PlaceIndex, weighs: number) => boolean): BoxIndex | null {
+  const weights = tree.total[weight];
+  let best: number | null = null;
+  tree.place.forEach((place, box) => {
+    const weighs = weights[box] ?? 0;
+    if (box !== ROOT && isWanted(place as PlaceIndex, weighs) && (best === null || weighs > (weights[best] ?? 0))) best = box;
+  });
+  return best;
 }
 
 /** The function a box belongs to: itself, or of an expression the function it stands in. */

@@ -3,7 +3,7 @@
 import { Column, Pairs } from "./columns";
 import type { FoldedTree } from "./fold";
 import type { Tree, Weights } from "./tree";
-import { childrenByWeight, emptyWeights, ROOT } from "./tree";
+import { childrenByWeight, emptyWeights, ROOT, sumUpwards } from "./tree";
 import type { PlaceIndex } from "../units";
 import { WEIGHTS } from "../units";
 
@@ -39,18 +39,10 @@ export class Merged {
   finished(): FoldedTree {
     const [parent, place] = [this.parent.finished(), this.place.finished()];
     const boxes = parent.length;
-    const [self, total] = [emptyWeights(boxes), emptyWeights(boxes)];
-    const [depth, below] = [new Int32Array(boxes), new Int32Array(boxes)];
-    for (const weight of WEIGHTS) {
-      self[weight].set(this.self[weight]);
-      total[weight].set(this.self[weight]);
-    }
+    const [self, depth] = [emptyWeights(boxes), new Int32Array(boxes)];
+    for (const weight of WEIGHTS) self[weight].set(this.self[weight]);
     for (let box = ROOT + 1; box < boxes; box += 1) depth[box] = (depth[parent[box] ?? ROOT] ?? 0) + 1;
-    for (let box = boxes - 1; box > ROOT; box -= 1) {
-      const above = parent[box] ?? ROOT;
-      below[above] = (below[above] ?? 0) + (below[box] ?? 0) + 1;
-      for (const weight of WEIGHTS) total[weight][above] = (total[weight][above] ?? 0) + (total[weight][box] ?? 0);
-    }
+    const { total, below } = sumUpwards(parent, self);
     const { places, keys } = this.tree;
     return { places, keys, parent, place, depth, below, self, total, childrenOf: childrenByWeight(parent, total), runOf: new Map() };
   }

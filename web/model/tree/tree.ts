@@ -5,6 +5,7 @@
 import { Column, Pairs } from "./columns";
 import type { Frame, Profile } from "../tables/profile";
 import type { BoxIndex, Count, FrameIndex, Ns, PlaceIndex, ProcessIndex, Share, StackIndex, ThreadIndex, Weighed, Weight } from "../units";
+import { WEIGHTS } from "../units";
 
 /** What a box says. Two boxes of one place are the same function (or expression, or state) reached in two ways. */
 export type Place =
@@ -70,17 +71,7 @@ export function buildTree(profile: Profile): CallTree {
     if (isRunning(name)) self.samples[box] = (self.samples[box] ?? 0) + (samples[row] ?? 0);
   });
 
-  const total = { cpu: self.cpu.slice(), wall: self.wall.slice(), samples: self.samples.slice(), copied: self.copied.slice(), allocated: self.allocated.slice() };
-  const below = new Int32Array(boxes);
-  for (let box = boxes - 1; box > ROOT; box -= 1) {
-    const parent = parents[box] ?? ROOT;
-    total.cpu[parent] = (total.cpu[parent] ?? 0) + (total.cpu[box] ?? 0);
-    total.wall[parent] = (total.wall[parent] ?? 0) + (total.wall[box] ?? 0);
-    total.samples[parent] = (total.samples[parent] ?? 0) + (total.samples[box] ?? 0);
-    total.copied[parent] = (total.copied[parent] ?? 0) + (total.copied[box] ?? 0);
-    total.allocated[parent] = (total.allocated[parent] ?? 0) + (total.allocated[box] ?? 0);
-    below[parent] = (below[parent] ?? 0) + (below[box] ?? 0) + 1;
-  }
+  const { total, below } = sumUpwards(parents, self);
   return { places, keys: growing.keys, parent: parents, place, depth, below, total, self, leafOf: leaves, childrenOf: childrenByWeight(parents, total) };
 }
 
@@ -126,6 +117,25 @@ export function siteOf(tree: Tree, box: BoxIndex): BoxIndex | null {
 
 export function emptyWeights(boxes: number): Weights {
   return { cpu: new Float64Array(boxes), wall: new Float64Array(boxes), samples: new Float64Array(boxes), copied: new Float64Array(boxes), allocated: new Float64Array(boxes) };
+}
+
+/** What each box weighs with all below it, and how many these are. A parent stands before its children. */
+export function sumUpwards(parent: Int32Array, self: Weights): { total: Weights; below: Int32Array } {
+  const boxes = parent.length;
+  const [total, below] = [emptyWeights(boxes), new Int32Array(boxes)];
+  for (const weight of WEIGHTS) {
+    const sums = total[weight];
+    sums.set(self[weight]);
+    for (let box = boxes - 1; box > ROOT; box -= 1) {
+      const above = parent[box] ?? ROOT;
+      sums[above] = (sums[above] ?? 0) + (sums[box] ?? 0);
+    }
+  }
+  for (let box = boxes - 1; box > ROOT; box -= 1) {
+    const above = parent[box] ?? ROOT;
+    below[above] = (below[above] ?? 0) + (below[box] ?? 0) + 1;
+  }
+  return { total, below };
 }
 
 /** Children, heaviest first; those that weigh nothing are not there. Sorted when first asked for. */

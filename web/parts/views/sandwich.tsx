@@ -2,10 +2,11 @@
 import { useComputed, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { countsCalls } from "../../model/tables/totals";
-import { functionOf } from "../../model/tree/everywhere";
+import { functionOf, heaviest } from "../../model/tree/everywhere";
 import { sandwich } from "../../model/tree/sandwich";
 import { placeOf, ROOT, share, weightOf } from "../../model/tree/tree";
-import type { BoxIndex, PlaceIndex } from "../../model/units";
+import type { Tree } from "../../model/tree/tree";
+import type { BoxIndex, PlaceIndex, Weighed } from "../../model/units";
 import { placeName, plural, shareWords } from "../../model/words";
 import { Icicle } from "../icicle/icicle";
 import type { PageState } from "../state/page-state";
@@ -29,28 +30,22 @@ export function SandwichView({ state }: { state: PageState }): JSX.Element {
     const nameOf = (box: BoxIndex): string => placeName(placeOf(tree.value, box), names);
     /** Another function becomes the middle. */
     const pick = (box: BoxIndex): void => {
-      const wanted = tree.value.place[box] ?? 0;
-      const weights = filters.tree.value.total[view.weight.value];
-      let best: number = ROOT;
-      filters.tree.value.place.forEach((at, row) => {
-        if (at === wanted && (best === ROOT || (weights[row] ?? 0) > (weights[best] ?? 0))) best = row;
-      });
-      if (wanted !== place.value && best !== ROOT) selection.show(best as BoxIndex);
+      const wanted = tree.value.place[box];
+      const there = heaviest(filters.tree.value, view.weight.value, (at) => at === wanted);
+      if (wanted !== place.value && there !== null) selection.show(there);
     };
     return { tree, upwards, label, nameOf, pick, hover, hovered, weight: view.weight, theme: view.theme, zoom: root, selected: root, found: none };
   };
   const of = placeName(placeOf(callees.value, ROOT), names);
-  const whole = weightOf(filters.tree.value.total, ROOT, view.weight.value);
-  const middle = weightOf(callees.value.total, ROOT, view.weight.value);
-  const led = weightOf(callers.value.total, ROOT, view.weight.value);
+  const weighs = (tree: { readonly value: Tree }, box = ROOT): Weighed => weightOf(tree.value.total, box, view.weight.value);
   const direct = callers.value.childrenOf(ROOT, view.weight.value);
   if (place.value === 0) return <p class="absent">Select a function: what calls it stands above, what it calls below.</p>;
   return (
     <section class="sandwich" aria-label="Sandwich" data-sandwich>
       <Icicle picture={picture(callers, true, "Callers")} />
       <p class="middle" data-middle>
-        <b>{of}</b> {shareWords(share(middle, whole))} · {plural(direct.length, "caller")}
-        {direct.slice(0, 3).map((box) => ` · ${placeName(placeOf(callers.value, box), names)} ${shareWords(share(weightOf(callers.value.total, box, view.weight.value), led))}`)}
+        <b>{of}</b> {shareWords(share(weighs(callees), weighs(filters.tree)))} · {plural(direct.length, "caller")}
+        {direct.slice(0, 3).map((box) => ` · ${placeName(placeOf(callers.value, box), names)} ${shareWords(share(weighs(callers, box), weighs(callers)))}`)}
       </p>
       <Icicle picture={picture(callees, false, "Callees")} />
       {hover.value?.shows.kind === "box" ? <p class="under quiet" aria-hidden="true">{placeName(placeOf(callees.value, hover.value.shows.box), names)}</p> : null}

@@ -1,6 +1,6 @@
 // A box of one tree in another tree of the same program: by the way to it where both have the root on top, else by what it says.
 import { boxOf, wordOf } from "../box-path";
-import { functionOf } from "../everywhere";
+import { functionOf, heaviest } from "../everywhere";
 import type { Tree } from "../tree";
 import { parentOf, ROOT } from "../tree";
 import type { BoxIndex, Weight } from "../../units";
@@ -18,7 +18,11 @@ export function counterpart(from: Standing, box: BoxIndex, to: Standing, weight:
   if (box === ROOT) return ROOT;
   // What an inverted path is about is its top; what has no time of its own is found as a caller.
   const said = from.isInverted ? topOf(from.tree, box) : box;
-  return heaviest(to.tree, keyOf(from.tree, said), weight) ?? heaviest(to.tree, keyOf(from.tree, functionOf(from.tree, said)), weight) ?? ROOT;
+  const same = (at: BoxIndex): BoxIndex | null => {
+    const wanted = to.tree.keys.indexOf(keyOf(from.tree, at));
+    return heaviest(to.tree, weight, (place) => place === wanted);
+  };
+  return same(said) ?? same(functionOf(from.tree, said)) ?? ROOT;
 }
 
 function keyOf(tree: Tree, box: BoxIndex): string {
@@ -29,14 +33,4 @@ function topOf(tree: Tree, box: BoxIndex): BoxIndex {
   let at = box;
   while (parentOf(tree, at) !== ROOT) at = parentOf(tree, at);
   return at;
-}
-
-function heaviest(tree: Tree, key: string, weight: Weight): BoxIndex | null {
-  const place = tree.keys.indexOf(key);
-  const weights = tree.total[weight];
-  let best: number | null = null;
-  tree.place.forEach((at, box) => {
-    if (at === place && box !== ROOT && (best === null || (weights[box] ?? 0) > (weights[best] ?? 0))) best = box;
-  });
-  return best;
 }

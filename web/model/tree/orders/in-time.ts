@@ -5,9 +5,8 @@ import { standsFor } from "../fold";
 import type { FoldedTree } from "../fold";
 import type { Moments, Profile } from "../../tables/profile";
 import type { CallTree, Place } from "../tree";
-import { emptyWeights, isRunning, parentOf, pathTo, placeOf, ROOT } from "../tree";
+import { emptyWeights, isRunning, parentOf, pathTo, placeOf, ROOT, sumUpwards } from "../tree";
 import type { BoxIndex, PlaceIndex, ThreadIndex, Weight } from "../../units";
-import { WEIGHTS } from "../../units";
 
 /** `tree` is that of `profile`, whose moments these are. The interpreter's calls are folded as in `tree`, and stay so. */
 export function inTime(tree: FoldedTree & CallTree, profile: Profile, moments: Moments): FoldedTree {
@@ -74,18 +73,13 @@ class Growing {
       self.wall[box] = (self.wall[box] ?? 0) + (this.moments.wall[at] ?? 0);
       self.samples[box] = (self.samples[box] ?? 0) + (this.isRunning(at) ? (this.moments.samples[at] ?? 0) : 0);
     }
-    const total = { cpu: self.cpu.slice(), wall: self.wall.slice(), samples: self.samples.slice(), copied: self.copied.slice(), allocated: self.allocated.slice() };
-    const [depth, below] = [new Int32Array(boxes), new Int32Array(boxes)];
+    const { total, below } = sumUpwards(parent, self);
+    const depth = new Int32Array(boxes);
     const children: number[][] = [];
     for (let box = ROOT + 1; box < boxes; box += 1) {
       const above = parent[box] ?? ROOT;
       depth[box] = (depth[above] ?? 0) + 1;
       (children[above] ??= []).push(box);
-    }
-    for (let box = boxes - 1; box > ROOT; box -= 1) {
-      const above = parent[box] ?? ROOT;
-      below[above] = (below[above] ?? 0) + (below[box] ?? 0) + 1;
-      for (const weight of WEIGHTS) total[weight][above] = (total[weight][above] ?? 0) + (total[weight][box] ?? 0);
     }
     const childrenOf = (box: BoxIndex, weight: Weight): BoxIndex[] => (children[box] ?? []).filter((child) => (total[weight][child] ?? 0) > 0) as BoxIndex[];
     return { places: this.places, keys: this.keys, parent, place, depth, below, self, total, childrenOf, runOf: new Map() };
