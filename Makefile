@@ -108,9 +108,13 @@ pictures: build web/node_modules ## put pictures of real pages into docs/picture
 untuned: build ## the first screens of ten slow programs that no rule was tuned for, as a table; SCREENS=1 prints them whole
 	@python3 benches/untuned.py $(GENBA) $$(for minor in 3.13 3.11; do ls $$HOME/.pyenv/versions/$$minor.*/bin/python3 | tail -n 1; done)
 
-bench: build ## what genba costs, beside an empty handler and other profilers; ROUNDS, WORKS, WAYS, PARTS, BEFORE, PYTHON choose
+# With UPDATE=1 what is measured becomes rows of docs/measured.md. A part that fails ends the run: the rows of those before it are in
+# build/bench.jsonl, and `python make/measured.py build/bench.jsonl` puts them into the page.
+bench: build ## what genba costs, beside an empty handler and other profilers; ROUNDS, WORKS, WAYS, PARTS, BEFORE, PYTHON choose; UPDATE=1
 	@make/prepare.sh tools packages peers
-	$(TOOLS)/bin/python benches/bench.py
+	$(if $(UPDATE),rm -f build/bench.jsonl)
+	$(if $(UPDATE),GENBA_FIGURES=$(CURDIR)/build/bench.jsonl )$(TOOLS)/bin/python benches/bench.py
+	$(if $(UPDATE),$(TOOLS)/bin/python make/measured.py build/bench.jsonl)
 
 bench-handler: ## the signal handler measured from inside on CPython 3.15, beside framehop; HANDLER_RUNS (100000)
 	PARTS=handler $(TOOLS)/bin/python benches/bench.py

@@ -12,7 +12,7 @@ import pytest
 
 import machine
 import ways
-from goals import made, trace, turns
+from goals import made, snippets, trace, turns
 
 HERE = Path(__file__).resolve().parent
 # A run of the bench that judges nothing but that it ran.
@@ -114,6 +114,19 @@ def test_when_times_of_hyperfine_differ() -> None:
     assert not turns.differs(flat, flat)
     assert not turns.differs(flat, [time + 0.268 for time in flat]) and turns.differs(flat, [time + 0.269 for time in flat])
     assert not turns.differs([time + 0.268 for time in flat], flat) and turns.differs([time + 0.269 for time in flat], flat)
+
+
+def test_each_snippet_has_a_row_beside_pyperf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "lib/python3.13/site-packages/pyperformance/data-files/benchmarks").mkdir(parents=True)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/python").touch()
+    monkeypatch.setattr(snippets, "FOLDER", tmp_path)
+    monkeypatch.setenv("MEANS_OF", "nbody,go")
+    monkeypatch.setattr(snippets, "block", lambda genba, python, script, folder: (0.011 if "bm_go" in str(script) else 0.01, 0.01))
+    count, nbody, go = snippets.rows(Namespace(genba="genba"), tmp_path)
+    assert (count.value, count.unit) == (1, "of 2") and count.yardstick.endswith("from 1.000 to 1.100; go"), count
+    assert (nbody.goal, nbody.value, nbody.yardstick) == ("bench --py: mean of nbody beside pyperf's", 1.0, "± 0.0 %; genba 10.000 ms, pyperf 10.000 ms")
+    assert go.goal == "bench --py: mean of go beside pyperf's" and abs(go.value - 1.1) < 1e-9, go
 
 
 def test_a_way_that_does_not_exist_is_refused() -> None:

@@ -1,6 +1,12 @@
 """What the table makes of runs: which rounds are divided by which, which ways are due, what stands where nothing ran."""
 
+import json
+from pathlib import Path
+
+import pytest
+
 import goals
+import machine
 import runs
 import table
 from row import Row
@@ -69,3 +75,12 @@ def test_goals_are_judged_by_the_upper_end_and_beside_who_sees_c() -> None:
 def test_a_goal_without_a_bound_is_neither_met_nor_missed() -> None:
     assert Row("a", 1.0, "ms").met is None
     assert goals.words(Row("a", 2.0, "ms", bound=1.0, yardstick="b", ratio=2.0)) == ["a", "≤ 1 ms", "2 ms", "b", "2", "missed"]
+
+
+def test_a_row_is_a_line_with_its_yardstick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GENBA_FIGURES", str(tmp_path / "figures"))
+    monkeypatch.setattr(machine, "commit", lambda: "aa")
+    goals.emitted([Row("a", 5, "of 200", yardstick="± 1.5 %")])
+    [line] = map(json.loads, (tmp_path / "figures").read_text().splitlines())
+    figure = {"figure": "a", "value": 5, "unit": "of 200", "bound": None, "yardstick": "± 1.5 %"}
+    assert line == {"test": "make bench", "python": None, "soak": False, "commit": "aa", **figure}

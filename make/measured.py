@@ -1,4 +1,5 @@
-"""Makes docs/measured.md of the figures that tests and benches wrote; `make soak` calls it, and it says whether the long run is whole.
+"""Makes docs/measured.md of the figures that tests and benches wrote; `make soak` and `make bench UPDATE=1` call it,
+and it tells whether the long run is whole.
 
 Argv: files of JSON lines as tests/soaking/ledger.py writes them, the newest last. One row a figure, one column a CPython, the commit
 that each was measured at; at the top the newest run's machine, and what the long run lacks. What a run did not measure stays, with its own commit.
@@ -22,6 +23,8 @@ COLUMNS = (*VERSIONS, "all")
 # One row: what stands in each column, by the column's title, the bound and the commits.
 Row = dict[str, str]
 BOUND, COMMIT = "bound", "commit"
+# What a bench measured beside the figure in the same run. No test has it, so its column is there where a row has one.
+YARDSTICK = "yardstick"
 # The bounds of a row that differ stand behind each value.
 APART = "in parentheses"
 # Of rows that are older than the column.
@@ -163,6 +166,10 @@ def put(lines: list[dict], sections: dict[str, dict[str, Row]]) -> None:
             text, bound = f"{text} ({bound})", APART
         commits = {**commits_of(row), column: line["commit"]}
         row[column], row[BOUND], row[COMMIT] = text, bound, commits_text(commits)
+        # That of an older figure says nothing of this one.
+        row.pop(YARDSTICK, None)
+        if line.get("yardstick"):
+            row[YARDSTICK] = line["yardstick"].replace("|", "/")
 
 
 def commits_of(row: Row) -> dict[str, str]:
@@ -195,7 +202,7 @@ def rows_of(page: str) -> dict[str, dict[str, Row]]:
 
 
 def row_of(titles: list[str], row: list[str]) -> Row:
-    return {title: cell for title, cell in zip(titles[1:], row[1:], strict=True) if cell or title not in COLUMNS}
+    return {title: cell for title, cell in zip(titles[1:], row[1:], strict=True) if cell or title in (BOUND, COMMIT)}
 
 
 def page(sections: dict[str, dict[str, Row]], machine: str, words: str) -> str:
@@ -203,16 +210,19 @@ def page(sections: dict[str, dict[str, Row]], machine: str, words: str) -> str:
         "# What was measured\n\nMade by `make soak` and `make bench`; what each promise means is said in [promises.md](promises.md).\n\n"
         f"The newest run's machine: {machine} Figures with *long* have the amounts of `make soak`, the others those of `make test` or of\n"
         "`make bench`. What the newest run did not measure stays as an earlier run left it, which may have had another machine: *commit* is what a figure\n"
-        f"was measured at, with `+` where the sources were edited after it. Figures of the commit `{UNKNOWN}` are older than that column, and of other machines.\n\n"
+        f"was measured at, with `+` where the sources were edited after it. Figures of the commit `{UNKNOWN}` are older than that column, and of other machines.\n"
+        "*yardstick* is what a bench measured beside the figure in the same run.\n\n"
     )
     return head + words + "".join(section(name, sections[name]) for name in sorted(sections))
 
 
 def section(name: str, rows: dict[str, Row]) -> str:
     columns = [one for one in COLUMNS if any(one in row for row in rows.values())]
-    text = f"\n## {name}\n\n| figure | {' | '.join(columns)} | bound | commit |\n|---|{'---|' * len(columns)}---|---|\n"
+    with_yardstick = [YARDSTICK] if any(YARDSTICK in row for row in rows.values()) else []
+    titles = ["figure", *columns, BOUND, *with_yardstick, COMMIT]
+    text = f"\n## {name}\n\n| {' | '.join(titles)} |\n|{'---|' * len(titles)}\n"
     for figure, row in sorted(rows.items()):
-        cells = [*(row.get(one, "") for one in columns), row.get(BOUND, ""), row.get(COMMIT, UNKNOWN)]
+        cells = [*(row.get(one, "") for one in (*columns, BOUND, *with_yardstick)), row.get(COMMIT, UNKNOWN)]
         text += f"| {figure} | {' | '.join(cells)} |\n"
     return text
 

@@ -2,7 +2,8 @@
 
 Owns: the shape of a row, how rows are written, the goals that the table of costs answers. Never: measures (the modules of this package do).
 Over twelve files: one goal each, and nothing else.
-With GENBA_FIGURES set, each row is also one JSON line there, as the tests write theirs.
+With GENBA_FIGURES set, each row is also one JSON line there, as the tests write theirs, with its yardstick: make/measured.py makes
+docs/measured.md of them.
 """
 
 import dataclasses
@@ -98,7 +99,7 @@ def emitted(rows: list[Row]) -> list[Row]:
     if path := os.environ.get("GENBA_FIGURES"):
         with open(path, "a") as file:
             for row in rows:
-                line = {"test": "make bench", "python": None, "figure": row.goal, "value": row.value, "unit": row.unit}
+                line = {"test": "make bench", "python": None, "figure": row.goal, "value": row.value, "unit": row.unit, "yardstick": row.yardstick}
                 file.write(json.dumps({**line, "bound": row.bound, "soak": False, "commit": machine.commit()}, ensure_ascii=False) + "\n")
     return rows
 

@@ -1,8 +1,8 @@
 """`genba bench`: how often a command seems to differ from itself, how often a difference of 3 % is shown, and its times, each beside hyperfine's.
 
 Owns: the commands, and the counting. Never: judges by a bound: the counts vary by chance (docs/bench.md says what is expected). hyperfine is measured where it is
-installed, in turns with genba: it runs one command after the other, and its times are judged as its own `scripts/welch_ttest.py` judges them. Setting: COMPARISONS. For the rows of docs/measured.md: GENBA_FIGURES=build/turns.jsonl COMPARISONS=200 PARTS=turns make bench, then
-python make/measured.py build/turns.jsonl.
+installed, in turns with genba: it runs one command after the other, and its times are judged as its own `scripts/welch_ttest.py` judges them.
+Setting: COMPARISONS.
 """
 
 import json
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from row import Row
 
-COMPARISONS = int(os.environ.get("COMPARISONS") or 100)
+COMPARISONS = int(os.environ.get("COMPARISONS") or 200)
 RUNS = 30
 # Some 8 ms, most of it in the kernel and the linker.
 START = "-S -c pass"
@@ -83,7 +83,8 @@ def beside_hyperfine(options: Namespace, folder: Path, commands: tuple[str, ...]
 
 def measured(tool: list[str], file: Path, *commands: str) -> list[dict]:
     command = [*tool, "--export-json", str(file), *commands]
-    done = subprocess.run(command, capture_output=True, text=True)
+    # What a developer has set for himself is not measured.
+    done = subprocess.run(command, env={**os.environ, "GENBA_SETTINGS": "none"}, capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"error: {' '.join(command)} ended with {done.returncode}\n{done.stderr}")
     return json.loads(file.read_text())["results"]

@@ -1,7 +1,11 @@
 """The table of promises names tests that exist, and the page of figures leaves no figure out."""
 
+import json
 import re
 import sys
+from pathlib import Path
+
+import pytest
 
 from recording import REPOSITORY
 
@@ -52,6 +56,26 @@ def test_a_page_from_before_commits_were_kept() -> None:
     old = measured.rows_of("# What was measured\n\n## tests/test_b.py\n\n| figure | 3.11 | 3.15 | bound |\n|---|---|---|---|\n| share | 1 |  | 2 |\n")
     measured.put([line("tests/test_b.py::test_x[3.15]", "3.15", "share", 5, 2)], old)
     assert "| share | 1 | 5 % *long* | 2 | 3.11: unknown; 3.15: aa |\n" in measured.page(old, "a machine", "")
+
+
+def test_what_a_bench_measured_beside_a_figure_has_a_column(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page, lines = tmp_path / "measured.md", tmp_path / "bench.jsonl"
+    monkeypatch.setattr(measured, "PAGE", page)
+    monkeypatch.setattr(sys, "argv", ["measured.py", str(lines)])
+
+    def made_of(**yardsticks: str) -> str:
+        rows = [{**line("make bench", None, name, 5, None), "soak": False, "yardstick": yardstick} for name, yardstick in yardsticks.items()]
+        lines.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        assert measured.main() == 0
+        return page.read_text()
+
+    text = made_of(turns="30 rounds | each", size="")
+    head = "## make bench\n\n| figure | all | bound | yardstick | commit |\n|---|---|---|---|---|\n"
+    turns = "| turns | 5 % |  | 30 rounds / each | aa |\n"
+    assert f"{head}| size | 5 % |  |  | aa |\n{turns}" in text
+    # A row that is not measured again keeps its own; one that is has none of an earlier run.
+    assert f"{head}| size | 5 % |  | zstd 1 MB | aa |\n{turns}" in made_of(size="zstd 1 MB")
+    assert f"{head}| size | 5 % |  |  | aa |\n{turns}" in made_of(size="")
 
 
 def test_figures_of_one_name_do_not_hide_each_other() -> None:
