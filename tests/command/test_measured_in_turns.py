@@ -390,6 +390,14 @@ def test_snippets_of_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert {path.name for path in tmp_path.iterdir()} == {"bench.json", "other", "ran"}, "refused before anything ran"
 
 
+def test_a_snippet_that_ends_its_process_is_no_run(tmp_path: Path) -> None:
+    # The third process, of the second run, ends well and has timed nothing.
+    setup = "import os; open('ran', 'a').write(f'{os.getpid()} '); len(set(open('ran').read().split())) > 2 and os._exit(0)"
+    page = exported(tmp_path, "--py", "-r", "3", "--python", sys.executable, "-s", setup, "pass", code=1)
+    assert [len(result["times"]) for result in page["results"]] == [1], page
+    assert page["genba"]["failed"].endswith(" gave no times in run 2"), page
+
+
 def test_why_names_the_expression(tmp_path: Path) -> None:
     work = "def work(b):\n    n = 0\n    for i in range(0, len(b), {step}):\n        n += len(b[i:]{rest})\n    return n\nwork(bytes(200_000))\n"
     (tmp_path / "old.py").write_text(work.format(step=4, rest="[:2]"))

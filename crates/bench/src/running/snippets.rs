@@ -51,6 +51,8 @@ impl<'a> SnippetRuns<'a> {
 
     fn process(&mut self, name: &str) -> Result<Run, Ended> {
         let answer = self.folder.path().join("answer");
+        // Where this process writes none, that of the one before it would be taken for its own.
+        let _ = std::fs::remove_file(&answer);
         let mut words = tempfile::tempfile_in(self.folder.path()).map_err(|error| no_room(&error))?;
         let mut command = Command::new(&self.python);
         command.arg("-c").arg(RUNNER).arg(&answer);
@@ -64,7 +66,8 @@ impl<'a> SnippetRuns<'a> {
         }
         let text = std::fs::read_to_string(&answer).unwrap_or_default();
         let (turns, time_ns) = parse(&text).ok_or_else(|| {
-            Refusal::no(format!("{shown} gave no times in {name}"), "an interpreter of CPython 3.6 or later")
+            let hint = "an interpreter of CPython 3.6 or later, and a snippet that does not end its process";
+            Refusal::no(format!("{shown} gave no times in {name}"), hint)
         })?;
         self.turns = turns;
         Ok(Run { time_ns, ..run })
