@@ -63,7 +63,7 @@ prepare_tools() {
 # Commands that the chores need and the packages that bring them on Debian.
 prepare_packages() {
     missing=
-    for pair in cc:gcc c++:g++ objdump:binutils chromium:chromium debootstrap:debootstrap make:make zstd:zstd gdb:gdb strace:strace wrk:wrk hyperfine:hyperfine musl-gcc:musl-tools man:man-db fish:fish zsh:zsh tmux:tmux; do
+    for pair in cc:gcc c++:g++ objdump:binutils chromium:chromium debootstrap:debootstrap make:make zstd:zstd gdb:gdb strace:strace wrk:wrk hyperfine:hyperfine valgrind:valgrind musl-gcc:musl-tools man:man-db fish:fish zsh:zsh tmux:tmux; do
         command -v "${pair%%:*}" >/dev/null 2>&1 || missing="$missing ${pair##*:}"
     done
     [ -e /usr/include/stdio.h ] || missing="$missing libc6-dev"
