@@ -125,6 +125,8 @@ def test_another_clock_source_of_this_machine(figure: Figure) -> None:
     assert page["clock"]["source"] == other and facts["clock source"]["value"].startswith(f"{other} (available: ")
     for call in page["clock"]["calls"][:3]:
         figure(f"{call['name']} by {other}", call["ns"], "ns")
+        if call["system_calls"] is not None:
+            assert (facts[call["name"]]["standing"] == "slow") == (call["system_calls"] > 0 or call["ns"] > 500), call
         if call["system_calls"] and "tsc" in page["clock"]["available"]:
             assert facts[call["name"]]["standing"] == "slow" and facts[call["name"]]["remedy"].startswith("echo tsc > /sys/")
 

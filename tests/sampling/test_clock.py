@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from bounds import effective_samples, share_bound
+from figures import Figure
 from recording import REPOSITORY, Run, Workshop, binary, genba
 
 pytestmark = pytest.mark.measures
@@ -41,7 +42,7 @@ def share(recording: Path, preloaded: Path | None) -> tuple[dict[str, Any], subp
     return json.loads(done.stdout), done
 
 
-def test_the_share_of_a_slow_clock(workshop: Workshop, slow_clock: Path) -> None:
+def test_the_share_of_a_slow_clock(workshop: Workshop, slow_clock: Path, figure: Figure) -> None:
     told = workshop.place.outside / "spent"
     run = recorded(workshop, "slow", slow_clock, SLOW_CLOCK_SPENT=str(told))
     # Of the program: the command is preloaded as well, and reads clocks seldom.
@@ -55,6 +56,8 @@ def test_the_share_of_a_slow_clock(workshop: Workshop, slow_clock: Path) -> None
     measured = found["clock_ns"] / found["cpu_ns"]
     profile = run.profile()
     samples = int(effective_samples(profile.sum("cpu_ns") / 1000, profile.sum("cpu_us2")))
+    figure("share of a slow clock", measured * 100, "% of the CPU")
+    figure("share of a slow clock, by its own count", least * 100, "% of the CPU")
     assert measured >= least - share_bound(least, samples), (measured, least, samples)
     assert found["could_be_ns"] < found["clock_ns"] and "with a fast clock about" in done.stdout
     # Where another library answers than in the recording, nobody knows what it would cost.
