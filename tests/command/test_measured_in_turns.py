@@ -3,9 +3,11 @@
 The truth is known without genba: commands write down that they ran, sleep for a known time, touch a known amount of memory. No test asserts a duration.
 """
 
+import contextlib
 import csv
 import json
 import os
+import pty
 import re
 import shutil
 import signal
@@ -436,3 +438,23 @@ def test_a_terminal_sees_how_far_it_is(tmp_path: Path) -> None:
     finally:
         bench.kill()
     assert bench.returncode == 0 and stdout.startswith(b"Benchmark 1: cat held\n"), (seen, stdout)
+
+
+def test_a_command_that_asks_at_the_terminal_is_not_waited_for(tmp_path: Path) -> None:
+    command = [str(binary()), "bench", "--prepare", "touch ran; read answer < /dev/tty", "true"]
+    child, terminal = pty.fork()
+    if child == 0:
+        os.chdir(tmp_path)
+        os.execve(command[0], command, {"PATH": os.environ["PATH"], "TERM": "xterm"})
+    try:
+        seen = b""
+        # Linux says EIO where the last process has closed its end.
+        with contextlib.suppress(OSError):
+            while piece := os.read(terminal, 4096):
+                seen += piece
+        _, status = os.waitpid(child, 0)
+    finally:
+        os.close(terminal)
+    seen = b" ".join(seen.split())
+    assert os.waitstatus_to_exitcode(status) == 1 and (tmp_path / "ran").exists(), seen
+    assert b"`touch ran; read answer < /dev/tty` (--prepare) asks at the terminal" in seen and b"sudo -v" in seen, seen

@@ -13,7 +13,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
 use nix::sys::resource::{Usage, UsageWho, getrusage};
-use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use wait4::Wait4;
 
 use super::Ended;
@@ -121,9 +121,16 @@ pub fn run_once(
     if interrupt.is_stopped() {
         return Err(Ended::Interrupted);
     }
-    let reaped = ended.and(reaped).map_err(|error| {
+    let cannot_wait = |error| {
         Refusal::no(format!("cannot wait for {name}: {}", of_system(&error)), "genba doctor says what is allowed here")
-    })?;
+    };
+    let (waited, reaped) = (ended.map_err(cannot_wait)?, reaped.map_err(cannot_wait)?);
+    if waited == Waited::WantsTerminal {
+        return Err(Ended::Refused(Refusal::no(
+            format!("{name} asks at the terminal, and commands run in its background"),
+            "answer beforehand (`sudo -v`), or give the answer with --input FILE",
+        )));
+    }
     let grown: [u64; 4] = std::array::from_fn(|position| after[position].saturating_sub(before[position]));
     let [minor_faults, major_faults, voluntary_switches, involuntary_switches] = grown;
     Ok(Run {
@@ -139,11 +146,29 @@ pub fn run_once(
     })
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waited {
+    Ended,
+    /// The kernel stops what reads from the terminal in its background: it would wait without end, and is killed with its group.
+    WantsTerminal,
+}
+
 /// It stays to be reaped, so that its number is not given to another process meanwhile.
-fn wait_for_end(pid: Pid) -> io::Result<()> {
-    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-    rustix::io::retry_on_intr(|| waitid(WaitId::Pid(pid), options))?;
-    Ok(())
+fn wait_for_end(pid: Pid) -> io::Result<Waited> {
+    let next = |changes: WaitIdOptions| rustix::io::retry_on_intr(|| waitid(WaitId::Pid(pid), changes));
+    loop {
+        let changes = WaitIdOptions::EXITED | WaitIdOptions::STOPPED | WaitIdOptions::NOWAIT;
+        let Some(signal) = next(changes)?.and_then(|status| status.stopping_signal()) else {
+            return Ok(Waited::Ended);
+        };
+        if [Signal::TTIN, Signal::TTOU].iter().any(|of_terminal| of_terminal.as_raw() == signal) {
+            kill_process_group(pid, Signal::KILL)?;
+            next(WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)?;
+            return Ok(Waited::WantsTerminal);
+        }
+        // Somebody stopped it, and lets it go on. Told once.
+        next(WaitIdOptions::STOPPED | WaitIdOptions::NOHANG)?;
+    }
 }
 
 /// Of all children so far, and theirs.
