@@ -24,6 +24,10 @@ Pair = tuple[Server, Server]
 # The store takes more than 8 MiB in several parts.
 LARGE_BYTES, PIECE_BYTES = 20_000_000, 4_000_000
 
+# So many that a wait for the delete of each would be longer than the client's.
+PARTS, PART_BYTES = 30, 10
+# Of one server, to the database.
+CONNECTIONS = 8
 
 def test_an_upload_begun_at_one_ends_at_the_other(pair: Pair, golden: bytes) -> None:
     one, other = (server.client() for server in pair)
@@ -179,10 +183,13 @@ def test_the_database_is_away(pair: Pair, postgres: Postgres, golden: bytes) -> 
 
 
 class LostAnswers:
-    """Passes on what goes to PostgreSQL and comes back. Armed, it breaks a connection in place of the next answer to a COMMIT, which is done."""
+    """Passes on what goes to PostgreSQL and comes back. Armed, it breaks a connection in place of the next answer to a COMMIT, which is done.
 
-    def __init__(self, port: int) -> None:
-        self.database_port, self.is_armed = port, threading.Event()
+    Silent, it breaks none: while it is armed, connections say nothing more from an answer to a COMMIT on, as when the database's host is lost.
+    """
+
+    def __init__(self, port: int, *, is_silent: bool = False) -> None:
+        self.database_port, self.is_silent, self.is_armed, self.is_over = port, is_silent, threading.Event(), threading.Event()
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self.accept, daemon=True).start()
@@ -199,7 +206,10 @@ class LostAnswers:
         with contextlib.suppress(OSError):
             while piece := source.recv(1 << 16):
                 if is_answer and self.is_armed.is_set() and b"COMMIT\0" in piece:
-                    self.is_armed.clear()
+                    if self.is_silent:
+                        self.is_over.wait()
+                    else:
+                        self.is_armed.clear()
                     break
                 target.sendall(piece)
         for one in (source, target):
@@ -240,6 +250,29 @@ def test_a_database_that_refuses(servers: Callable[..., Server], postgres: Postg
 def test_an_embedded_store_moves(servers: Callable[..., Server], postgres: Postgres, s3: S3, golden: bytes, honest: bytes) -> None:
     small = servers("small")
     token = small.add_token("lena", "admin")
+def test_a_database_that_says_nothing_more_holds_no_request(servers: Callable[..., Server], postgres: Postgres, s3: S3, golden: bytes) -> None:
+    """As when its host is lost in the middle of a statement, on all connections: 503 within a minute, and then new connections."""
+    line = LostAnswers(postgres.port, is_silent=True)
+    address = postgres.database("silent").replace(f":{postgres.port}/", f":{line.port}/")
+    client = servers("silent", places=["--db", address, "--store", s3.bucket("silent")], secrets=s3.secrets).start().client()
+    uploads, piece = [client.begin() for _ in range(CONNECTIONS)], golden[:100]
+    line.is_armed.set()
+    with concurrent.futures.ThreadPoolExecutor(CONNECTIONS) as pool:
+        answers = list(pool.map(lambda recording_id: client.append(recording_id, 0, piece), uploads))
+    line.is_armed.clear()
+    titles = {answer.expect(503).json()["title"] for answer in answers}
+    assert "the database does not answer" in titles, titles
+    until(lambda: client.get("/health").status == 200)
+    # The commits were done, and only their answers were lost.
+    offsets = [client.offset(recording_id) for recording_id in uploads]
+    assert set(offsets) <= {0, len(piece)} and len(piece) in offsets
+    for recording_id, offset in zip(uploads, offsets, strict=True):
+        client.append(recording_id, offset, golden[offset:]).expect(204)
+        client.seal(recording_id, golden).expect(200)
+    line.is_over.set()
+    line.listener.close()
+
+
     client = small.start().client(token)
     made = [client.push(golden, "a.genba", tags=("main",)), client.push(honest, "b.genba")]
     link = client.ask("POST", f"/api/recordings/{made[1]['id']}/links", {"expires_ms": None, "needs_token": False, "fragment": ""}).expect(201).json()

@@ -9,7 +9,7 @@ use object_store::path::Path as Key;
 use sqlx::{Any, Transaction};
 
 use crate::keeping::keeper::Keeper;
-use crate::storage::database::{Database, failed};
+use crate::storage::database::{Database, roll_back};
 use crate::storage::recordings::{self, Recording, State};
 use crate::storage::store::{CONTENT, Listed, Store, UPLOADS};
 use crate::storage::tokens::commit;
@@ -200,7 +200,7 @@ async fn forgotten(
     if is_forgotten && now_ms() - doomed_ms < DELETED_WITHIN_MS {
         return Ok(Some(transaction));
     }
-    transaction.rollback().await.map_err(|error| failed(&error))?;
+    roll_back(transaction).await?;
     Ok(None)
 }
 

@@ -13,7 +13,7 @@ use crate::keeping::keeper::{Keeper, New, known};
 use crate::reading::{Asker, Unread};
 use crate::storage::chunks::{self, Chunk};
 use crate::storage::contents::{self, Presence};
-use crate::storage::database::failed;
+use crate::storage::database::roll_back;
 use crate::storage::recordings::{self, Recording, State};
 use crate::storage::settings;
 use crate::storage::terms::{self, Kind};
@@ -249,7 +249,7 @@ impl Keeper {
                 // Whoever used the same content may have deleted it since it was put. From here on nobody does.
                 || self.store.bytes_of(&key).await? != Some(recording.bytes)
             {
-                transaction.rollback().await.map_err(|error| failed(&error))?;
+                roll_back(transaction).await?;
                 continue;
             }
             let (known, words) = known(&now, facts.clone());

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use sqlx::{Any, Transaction};
 
-use crate::storage::database::{Database, Statement, failed};
+use crate::storage::database::{Database, Statement, roll_back};
 use crate::storage::recordings::{count, get, stored};
 use crate::storage::settings;
 use crate::storage::tokens::commit;
@@ -90,7 +90,7 @@ pub async fn doom(database: &Database, sha256: &str, now_ms: i64) -> Result<bool
     let mut transaction = database.begin().await?;
     // Looked for here and not before: a backup copies all that is not doomed when it begins.
     if settings::are_deletions_held_within(&mut transaction).await? {
-        transaction.rollback().await.map_err(|error| failed(&error))?;
+        roll_back(transaction).await?;
         return Ok(false);
     }
     let mut statement = Statement::new("UPDATE contents SET doomed = ");

@@ -1,6 +1,7 @@
 //! The one SQL layer: SQLite inside of the data folder, or PostgreSQL, by the same statements.
 //! Owns: connections, migrations, transactions, and which failure of a database is a full disk. Never: knows what a table means.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -21,12 +22,25 @@ use crate::words::problem::Problem;
 pub const FILE: &str = "genba.sqlite";
 const CONNECTIONS_MAX: u32 = 8;
 const WAIT_S: u64 = 8;
+/// For an answer of PostgreSQL. sqlx sets no TCP keepalive, so without this a request would wait for a lost host until the kernel gives up: minutes
+/// for what was not delivered, without an end for what was. Longer than a statement may wait for a lock, shorter than proxies wait for an answer.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(45);
+/// For a connection that somebody gave back: what was begun on it is rolled back, or the connection is closed.
+const RELEASED_WITHIN: Duration = Duration::from_secs(5);
 /// SQLite's SQLITE_FULL and PostgreSQL's disk_full.
 const FULL: [&str; 2] = ["13", "53100"];
 /// SQLite's SQLITE_BUSY with its two finer kinds, and PostgreSQL's lock_not_available.
 const BUSY: [&str; 4] = ["5", "261", "517", "55P03"];
-/// Whoever waits for a lock gives up after a while, and a transaction whose server is gone ends.
-const POSTGRES_LIMITS: [&str; 2] = ["SET lock_timeout = '20s'", "SET idle_in_transaction_session_timeout = '120s'"];
+/// Whoever waits for a lock gives up after a while, a transaction whose server is gone ends, and PostgreSQL closes the connections of a lost host
+/// after a minute. Without the last four settings a transaction of `begin_patient` would keep its lock there for two hours.
+const POSTGRES_LIMITS: [&str; 6] = [
+    "SET lock_timeout = '20s'",
+    "SET idle_in_transaction_session_timeout = '120s'",
+    "SET tcp_keepalives_idle = 30",
+    "SET tcp_keepalives_interval = 10",
+    "SET tcp_keepalives_count = 3",
+    "SET tcp_user_timeout = '60s'",
+];
 
 /// The tables, as they grew: number, name, statements. One that was released stays as it is for good. (`sqlx::migrate!` would compile all of sqlx, SQLite
 /// too, a second time for the macro.)
@@ -92,6 +106,15 @@ impl Database {
                     Ok(())
                 })
             })
+            .after_release(move |connection, _| {
+                Box::pin(async move {
+                    // The pool's own look at the connection has no limit, and keeps its place in the pool meanwhile.
+                    if kind == Kind::Postgres {
+                        within(Some(RELEASED_WITHIN), connection.ping()).await?;
+                    }
+                    Ok(true)
+                })
+            })
             .connect_with(options.clone())
             .await;
         let pool = match made {
@@ -114,7 +137,7 @@ impl Database {
         // Relaxed: a count and nothing beside it.
         self.changes.fetch_add(1, Ordering::Relaxed);
         let words = if self.kind == Kind::Sqlite { "BEGIN IMMEDIATE" } else { "BEGIN" };
-        self.pool.begin_with(words).await.map_err(|error| failed(&error))
+        answered(self.kind, self.pool.begin_with(words)).await.map_err(|error| failed(&error))
     }
 
     /// Of one that waits for something else than the database, however long that takes: PostgreSQL does not end it meanwhile.
@@ -133,12 +156,44 @@ impl Database {
     }
 
     pub async fn is_there(&self) -> bool {
-        sqlx::query("SELECT 1").execute(&self.pool).await.is_ok()
+        answered(self.kind, sqlx::query("SELECT 1").execute(&self.pool)).await.is_ok()
     }
 
     pub async fn close(&self) {
-        self.pool.close().await;
+        match self.kind {
+            Kind::Sqlite => self.pool.close().await,
+            // The pool waits for each connection in use, and one of them may wait for a host that is lost.
+            Kind::Postgres => {
+                let _ = tokio::time::timeout(RELEASED_WITHIN, self.pool.close()).await;
+            }
+        }
     }
+}
+
+/// What a connection belongs to.
+pub fn kind_of(connection: &AnyConnection) -> Kind {
+    if connection.backend_name() == <sqlx::Postgres as sqlx::Database>::NAME { Kind::Postgres } else { Kind::Sqlite }
+}
+
+/// All that goes to the database goes through here. A file needs no limit: it is there, or an error says that it is not.
+pub async fn answered<Answer>(
+    kind: Kind,
+    asked: impl Future<Output = Result<Answer, sqlx::Error>>,
+) -> Result<Answer, sqlx::Error> {
+    within((kind == Kind::Postgres).then_some(ANSWERED_WITHIN), asked).await
+}
+
+async fn within<Answer>(
+    limit: Option<Duration>,
+    asked: impl Future<Output = Result<Answer, sqlx::Error>>,
+) -> Result<Answer, sqlx::Error> {
+    let Some(limit) = limit else { return asked.await };
+    let answer = tokio::time::timeout(limit, asked).await;
+    answer.unwrap_or_else(|_| Err(sqlx::Error::Io(ErrorKind::TimedOut.into())))
+}
+
+pub async fn roll_back(transaction: Transaction<'static, Any>) -> Result<(), Problem> {
+    answered(kind_of(&transaction), transaction.rollback()).await.map_err(|error| failed(&error))
 }
 
 /// Why there is no connection: the pool tries again and again, and does not tell what it met.
@@ -170,6 +225,13 @@ pub fn failed(error: &sqlx::Error) -> Problem {
             .hint("try again: what was acknowledged is safe"),
         sqlx::Error::PoolTimedOut => {
             Problem::new(503, "the database is busy").detail(format!("no connection was free for {WAIT_S} s"))
+        }
+        // Of `within`, or of the kernel.
+        sqlx::Error::Io(cause) if cause.kind() == ErrorKind::TimedOut => {
+            eprintln!("error: a statement of the database: {}", plain(error));
+            Problem::new(503, "the database does not answer")
+                .detail("its host or the network may be lost")
+                .hint("try again: what was acknowledged is safe")
         }
         error => Problem::internal("a statement of the database", &plain(error)),
     }
@@ -226,22 +288,24 @@ impl Statement {
 
     pub async fn rows(self, database: &Database) -> Result<Vec<AnyRow>, Problem> {
         let query = sqlx::query_with(AssertSqlSafe(self.words), self.values);
-        query.fetch_all(&database.pool).await.map_err(|error| failed(&error))
+        answered(database.kind, query.fetch_all(&database.pool)).await.map_err(|error| failed(&error))
     }
 
-    /// One after the other, for more than memory should hold.
+    /// One after the other, for more than memory should hold. No limit holds here: it is for data folders.
     pub fn stream(self, database: &Database) -> impl Stream<Item = Result<AnyRow, sqlx::Error>> + Send + Unpin {
         sqlx::query_with(AssertSqlSafe(self.words), self.values).fetch(&database.pool)
     }
 
     pub async fn rows_within(self, transaction: &mut Transaction<'static, Any>) -> Result<Vec<AnyRow>, Problem> {
         let query = sqlx::query_with(AssertSqlSafe(self.words), self.values);
-        query.fetch_all(&mut **transaction).await.map_err(|error| failed(&error))
+        let kind = kind_of(transaction);
+        answered(kind, query.fetch_all(&mut **transaction)).await.map_err(|error| failed(&error))
     }
 
     pub async fn execute(self, transaction: &mut Transaction<'static, Any>) -> Result<u64, Problem> {
         let query = sqlx::query_with(AssertSqlSafe(self.words), self.values);
-        let done = query.execute(&mut **transaction).await.map_err(|error| failed(&error))?;
+        let kind = kind_of(transaction);
+        let done = answered(kind, query.execute(&mut **transaction)).await.map_err(|error| failed(&error))?;
         Ok(done.rows_affected())
     }
 }
@@ -261,6 +325,31 @@ mod tests {
             other.execute("PRAGMA busy_timeout = 0").await.expect("a setting");
             let error = other.execute("BEGIN IMMEDIATE").await.expect_err("somebody else writes");
             assert_eq!(failed(&error).status, 503);
+        });
+    }
+
+    #[test]
+    fn an_answer_that_never_comes_is_waited_for_no_longer_than_the_limit() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let never = std::future::pending::<Result<(), sqlx::Error>>();
+            let error = within(Some(Duration::from_millis(1)), never).await.expect_err("nobody answers");
+            let problem = failed(&error);
+            assert_eq!((problem.status, problem.title.as_str()), (503, "the database does not answer"));
+            assert_eq!(within(Some(Duration::from_secs(60)), async { Ok(7) }).await.expect("an answer"), 7);
+        });
+    }
+
+    #[test]
+    fn a_connection_says_what_it_belongs_to() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let database = Database::embedded(folder.path()).await.expect("a database");
+            let transaction = database.begin().await.expect("a transaction");
+            assert_eq!(kind_of(&transaction), Kind::Sqlite);
+            roll_back(transaction).await.expect("it is rolled back");
+            database.close().await;
         });
     }
 }

@@ -4,7 +4,7 @@
 use sqlx::any::AnyRow;
 use sqlx::{Any, Transaction};
 
-use crate::storage::database::{Database, Statement, failed};
+use crate::storage::database::{Database, Statement, answered, failed, kind_of};
 use crate::storage::recordings::{count, get};
 use crate::storage::tokens::commit;
 use crate::words::moment::now_ms;
@@ -51,7 +51,8 @@ impl Link {
 
 pub async fn insert(database: &Database, link: &Link) -> Result<(), Problem> {
     let mut transaction = database.begin().await?;
-    sqlx::query(
+    let kind = kind_of(&transaction);
+    let insert = sqlx::query(
         "INSERT INTO links (code, recording, made_by, made_ms, expires_ms, needs_token, fragment, opened) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, 0)",
     )
@@ -62,9 +63,8 @@ pub async fn insert(database: &Database, link: &Link) -> Result<(), Problem> {
     .bind(link.expires_ms)
     .bind(i64::from(link.needs_token))
     .bind(link.fragment.clone())
-    .execute(&mut *transaction)
-    .await
-    .map_err(|error| failed(&error))?;
+    .execute(&mut *transaction);
+    answered(kind, insert).await.map_err(|error| failed(&error))?;
     commit(transaction).await
 }
 

@@ -4,7 +4,7 @@
 use sqlx::any::AnyRow;
 use sqlx::{Any, Row, Transaction};
 
-use crate::storage::database::{Database, Kind, Statement, failed};
+use crate::storage::database::{Database, Kind, Statement, answered, failed, kind_of};
 use crate::words::problem::Problem;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +102,8 @@ pub fn words_of_tags(tags: &[String]) -> String {
 }
 
 pub async fn insert(transaction: &mut Transaction<'static, Any>, recording: &Recording) -> Result<(), Problem> {
-    sqlx::query(
+    let kind = kind_of(transaction);
+    let insert = sqlx::query(
         "INSERT INTO recordings (id, name, state, live, listed, owner, host, tags, created_ms, touched_ms, bytes, program, cpu_ns, wall_ns) \
          VALUES ($1, $2, 'open', $3, $3, $4, $5, $6, $7, $8, 0, $9, 0, 0)",
     )
@@ -115,10 +116,8 @@ pub async fn insert(transaction: &mut Transaction<'static, Any>, recording: &Rec
     .bind(recording.created_ms)
     .bind(recording.touched_ms)
     .bind(recording.program.clone())
-    .execute(&mut **transaction)
-    .await
-    .map(drop)
-    .map_err(|error| failed(&error))
+    .execute(&mut **transaction);
+    answered(kind, insert).await.map(drop).map_err(|error| failed(&error))
 }
 
 pub async fn find(database: &Database, id: &str) -> Result<Option<Recording>, Problem> {

@@ -4,7 +4,7 @@
 use sqlx::any::AnyRow;
 use sqlx::{Any, Transaction};
 
-use crate::storage::database::{Database, Statement, failed, is_taken};
+use crate::storage::database::{Database, Statement, answered, failed, is_taken, kind_of};
 use crate::storage::recordings::get;
 use crate::words::moment::{MINUTE_MS, now_ms};
 use crate::words::problem::Problem;
@@ -61,14 +61,16 @@ pub async fn find(database: &Database, name: &str) -> Result<Option<Token>, Prob
 pub async fn add(database: &Database, name: &str, scopes: &str, expires_ms: Option<i64>) -> Result<String, Problem> {
     let secret = random::token()?;
     let mut transaction = database.begin().await?;
-    let made = sqlx::query("INSERT INTO tokens (name, hash, scopes, made_ms, expires_ms) VALUES ($1, $2, $3, $4, $5)")
-        .bind(name.to_owned())
-        .bind(random::hash(&secret))
-        .bind(scopes.to_owned())
-        .bind(now_ms())
-        .bind(expires_ms)
-        .execute(&mut *transaction)
-        .await;
+    let kind = kind_of(&transaction);
+    let insert =
+        sqlx::query("INSERT INTO tokens (name, hash, scopes, made_ms, expires_ms) VALUES ($1, $2, $3, $4, $5)")
+            .bind(name.to_owned())
+            .bind(random::hash(&secret))
+            .bind(scopes.to_owned())
+            .bind(now_ms())
+            .bind(expires_ms)
+            .execute(&mut *transaction);
+    let made = answered(kind, insert).await;
     match made {
         Ok(_) => commit(transaction).await.map(|()| secret),
         Err(error) if is_taken(&error) => Err(Problem::conflict(format!("there is a token named {name} already"))
@@ -113,7 +115,7 @@ async fn end_sessions(transaction: &mut Transaction<'static, Any>, name: &str) -
 }
 
 pub async fn commit(transaction: Transaction<'static, Any>) -> Result<(), Problem> {
-    transaction.commit().await.map_err(|error| failed(&error))
+    answered(kind_of(&transaction), transaction.commit()).await.map_err(|error| failed(&error))
 }
 
 /// Whose it is, if it is valid now.
