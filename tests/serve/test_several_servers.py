@@ -3,6 +3,7 @@
 import concurrent.futures
 import contextlib
 import hashlib
+import signal
 import socket
 import subprocess
 import threading
@@ -23,11 +24,11 @@ pytestmark = pytest.mark.measures
 Pair = tuple[Server, Server]
 # The store takes more than 8 MiB in several parts.
 LARGE_BYTES, PIECE_BYTES = 20_000_000, 4_000_000
-
 # So many that a wait for the delete of each would be longer than the client's.
 PARTS, PART_BYTES = 30, 10
 # Of one server, to the database.
 CONNECTIONS = 8
+
 
 def test_an_upload_begun_at_one_ends_at_the_other(pair: Pair, golden: bytes) -> None:
     one, other = (server.client() for server in pair)
@@ -168,6 +169,21 @@ def test_the_store_is_away(pair: Pair, s3: S3, golden: bytes) -> None:
     assert len(client.recordings()) == 2
 
 
+def test_a_recording_is_deleted_while_the_store_says_nothing(pair: Pair, s3: S3, golden: bytes) -> None:
+    """Seconds later, and not seconds for each of its parts: those are deleted afterwards. The client's own limit is the bound."""
+    client = pair[0].client()
+    recording_id = client.begin()
+    for at in range(0, PARTS * PART_BYTES, PART_BYTES):
+        client.append(recording_id, at, golden[at : at + PART_BYTES]).expect(204)
+    s3.process.send_signal(signal.SIGSTOP)
+    try:
+        client.ask("DELETE", f"/api/recordings/{recording_id}").expect(204)
+    finally:
+        s3.process.send_signal(signal.SIGCONT)
+    client.get(f"/api/recordings/{recording_id}").expect(404)
+    assert client.content(client.push(golden)["id"]) == golden
+
+
 def test_the_database_is_away(pair: Pair, postgres: Postgres, golden: bytes) -> None:
     client = pair[0].client()
     client.push(golden)
@@ -234,22 +250,6 @@ def test_a_part_whose_commit_was_not_answered_is_kept(servers: Callable[..., Ser
     line.listener.close()
 
 
-def test_a_database_that_refuses(servers: Callable[..., Server], postgres: Postgres, s3: S3) -> None:
-    """The cause is told, and no password."""
-    s3_place = s3.bucket("refused")
-    for name, address, cause in (
-        ("gone", f"postgres://genba:db-secret@127.0.0.1:{free_port()}/none", "Connection refused"),
-        ("other", f"postgres://genba:db-secret@127.0.0.1:{postgres.port}/none", 'database "none" does not exist'),
-    ):
-        server = servers(name, places=["--db", address, "--store", s3_place], secrets=s3.secrets)
-        done = server.verb("token", "list")
-        assert (done.returncode, done.stdout) == (1, "") and "cannot open the database 127.0.0.1/none" in done.stderr, done.stderr
-        assert cause in done.stderr and "db-secret" not in done.stderr, done.stderr
-
-
-def test_an_embedded_store_moves(servers: Callable[..., Server], postgres: Postgres, s3: S3, golden: bytes, honest: bytes) -> None:
-    small = servers("small")
-    token = small.add_token("lena", "admin")
 def test_a_database_that_says_nothing_more_holds_no_request(servers: Callable[..., Server], postgres: Postgres, s3: S3, golden: bytes) -> None:
     """As when its host is lost in the middle of a statement, on all connections: 503 within a minute, and then new connections."""
     line = LostAnswers(postgres.port, is_silent=True)
@@ -273,6 +273,22 @@ def test_a_database_that_says_nothing_more_holds_no_request(servers: Callable[..
     line.listener.close()
 
 
+def test_a_database_that_refuses(servers: Callable[..., Server], postgres: Postgres, s3: S3) -> None:
+    """The cause is told, and no password."""
+    s3_place = s3.bucket("refused")
+    for name, address, cause in (
+        ("gone", f"postgres://genba:db-secret@127.0.0.1:{free_port()}/none", "Connection refused"),
+        ("other", f"postgres://genba:db-secret@127.0.0.1:{postgres.port}/none", 'database "none" does not exist'),
+    ):
+        server = servers(name, places=["--db", address, "--store", s3_place], secrets=s3.secrets)
+        done = server.verb("token", "list")
+        assert (done.returncode, done.stdout) == (1, "") and "cannot open the database 127.0.0.1/none" in done.stderr, done.stderr
+        assert cause in done.stderr and "db-secret" not in done.stderr, done.stderr
+
+
+def test_an_embedded_store_moves(servers: Callable[..., Server], postgres: Postgres, s3: S3, golden: bytes, honest: bytes) -> None:
+    small = servers("small")
+    token = small.add_token("lena", "admin")
     client = small.start().client(token)
     made = [client.push(golden, "a.genba", tags=("main",)), client.push(honest, "b.genba")]
     link = client.ask("POST", f"/api/recordings/{made[1]['id']}/links", {"expires_ms": None, "needs_token": False, "fragment": ""}).expect(201).json()

@@ -27,7 +27,7 @@ use crate::words::random;
 /// What uploads leave free.
 const RESERVE_BYTES: u64 = 16 << 20;
 /// Whoever deletes waits so long for the room. A store that does not answer would keep all who delete waiting, one behind the other.
-const CLEARED_WITHIN: Duration = Duration::from_secs(10);
+pub(super) const CLEARED_WITHIN: Duration = Duration::from_secs(10);
 
 pub struct Keeper {
     pub database: Database,

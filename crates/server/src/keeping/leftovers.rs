@@ -127,11 +127,8 @@ impl Keeper {
         if left.is_empty() || !self.has_named_objects().await? {
             return Ok(0);
         }
-        let mut cleared = 0;
-        for part in left {
-            self.store.delete(&part.key).await?;
-            cleared += 1;
-        }
+        let cleared = left.len() as u64;
+        self.store.delete_all(left.into_iter().map(|part| part.key).collect()).await?;
         Ok(cleared)
     }
 

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt};
+use object_store::path::Path as Key;
 use sha2::{Digest, Sha256};
 use sqlx::{Any, Transaction};
 
-use crate::keeping::keeper::{Keeper, New, known};
+use crate::keeping::keeper::{CLEARED_WITHIN, Keeper, New, known};
 use crate::reading::{Asker, Unread};
 use crate::storage::chunks::{self, Chunk};
 use crate::storage::contents::{self, Presence};
@@ -276,9 +277,11 @@ impl Keeper {
         if !matches!(settings::are_deletions_held(&self.database).await, Ok(false)) {
             return;
         }
-        for part in parts {
-            let _ = self.store.delete(&part.object.as_str().into()).await;
-        }
+        let store = self.store.clone();
+        let keys: Vec<Key> = parts.into_iter().map(|part| Key::from(part.object)).collect();
+        // A task of its own: it goes on when the client has gone, and when nobody waits any more.
+        let deleting = tokio::spawn(async move { store.delete_all(keys).await });
+        let _ = tokio::time::timeout(CLEARED_WITHIN, deleting).await;
     }
 
     async fn sealed_by_another(&self, recording: &Recording, sha256: &str) -> Result<Recording, Problem> {

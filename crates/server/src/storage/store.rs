@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::StreamExt;
+use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::aws::AmazonS3Builder;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path as Key;
@@ -20,6 +20,7 @@ use crate::words::random;
 /// Of one part of a large object. S3 wants at least 5 MiB.
 const PART_BYTES: usize = 8 << 20;
 const PARTS_AT_ONCE: usize = 2;
+const DELETES_AT_ONCE: usize = 8;
 /// Of a bucket that does not answer: whoever asks waits for less than a minute.
 const TRIES: usize = 4;
 const TRIED_FOR: Duration = Duration::from_secs(20);
@@ -185,6 +186,17 @@ impl Store {
         }
     }
 
+    /// Several at a time. The first that fails ends it: a store that does not answer would be tried again for each of them.
+    pub async fn delete_all(&self, keys: Vec<Key>) -> Result<(), Problem> {
+        let store = self.clone();
+        let delete = move |key: Key| {
+            let store = store.clone();
+            async move { store.delete(&key).await }
+        };
+        let keys = stream::iter(keys.into_iter().map(Ok::<_, Problem>));
+        keys.try_for_each_concurrent(DELETES_AT_ONCE, delete).await
+    }
+
     /// Objects below a folder of the store, with how old they are in milliseconds.
     pub async fn list(&self, folder: &str) -> Result<Vec<Listed>, Problem> {
         let below = self.key(&[folder]);
@@ -260,4 +272,36 @@ fn failed(verb: &str, error: &Error) -> Problem {
 
 fn first_line(error: &Error) -> String {
     error.to_string().lines().next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use object_store::memory::InMemory;
+    use object_store::throttle::{ThrottleConfig, ThrottledStore};
+
+    use super::*;
+
+    const EACH: Duration = Duration::from_millis(50);
+
+    #[test]
+    fn many_objects_are_deleted_several_at_a_time() {
+        let slow = ThrottleConfig { wait_delete_per_call: EACH, ..ThrottleConfig::default() };
+        let objects = Arc::new(ThrottledStore::new(InMemory::new(), slow));
+        let store = Store { objects, folder: None, prefix: Key::default() };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let count = 4 * DELETES_AT_ONCE;
+            let keys: Vec<Key> = (0..count).map(|number| store.key(&[UPLOADS, &number.to_string()])).collect();
+            for key in &keys {
+                store.put(key, Bytes::from_static(b"some bytes")).await.expect("it is put");
+            }
+            let begun = Instant::now();
+            store.delete_all(keys).await.expect("they are deleted");
+            // One after the other they take at least as long as that.
+            assert!(begun.elapsed() < EACH * u32::try_from(count).expect("a few"), "{:?}", begun.elapsed());
+            assert!(store.list(UPLOADS).await.expect("a list").is_empty());
+        });
+    }
 }
