@@ -466,6 +466,23 @@ mod tests {
             assert_eq!((now.state, now.bytes), (State::Open, 2 * listed.bytes));
             assert!(!keeper.delete_if_untouched(&listed).await.expect("a try"));
             assert_eq!(keeper.find(&now.id).await.expect("it is there").bytes, now.bytes);
+            // Sealed once more, it can be opened once more, whoever still has it as it was listed.
+            let again = keeper.seal_quiet(&now).await.expect("a seal");
+            keeper.end_reopening(&listed).await.expect("nothing to do");
+            assert_eq!(grown(&keeper, &again).await.state, State::Open);
+        });
+    }
+
+    #[test]
+    fn a_part_that_comes_while_the_server_seals_a_quiet_recording_is_taken() {
+        with_keeper(async |keeper| {
+            let read = grown(&keeper, &begun(&keeper, true).await).await;
+            keeper.seal_quiet(&read).await.expect("a seal");
+            let now = grown(&keeper, &read).await;
+            assert_eq!((now.state, now.live, now.bytes), (State::Open, true, 2 * read.bytes));
+            keeper.seal(&now, None).await.expect("a seal");
+            let part = Bytes::from_static(b"some bytes");
+            assert_eq!(keeper.append(&now, now.bytes, part).await.expect_err("it is sealed").status, 409);
         });
     }
 }

@@ -67,7 +67,14 @@ impl Keeper {
         let key = self.store.new_part(&recording.id)?;
         self.store.put(&key, bytes).await?;
         let chunk = Chunk { starts_at: at, bytes: length, object: key.to_string() };
-        let noted = self.note_chunk(recording, &chunk).await;
+        let mut noted = self.note_chunk(recording, &chunk).await;
+        if matches!(noted, Ok(None)) && recording.state == State::Open {
+            // A server may have sealed it since it was read, because it was quiet: then it goes on with this part.
+            noted = match self.find(&recording.id).await {
+                Ok(now) if now.state == State::Sealed => self.note_chunk(&now, &chunk).await,
+                found => found.map(|_| None),
+            };
+        }
         if !matches!(noted, Ok(Some(_))) {
             // It may be left behind: then it is deleted later (`keeping/leftovers.rs`).
             let _ = self.store.delete(&key).await;
@@ -171,7 +178,7 @@ impl Keeper {
             return Ok(());
         }
         let mut transaction = self.database.begin().await?;
-        if recordings::lock_sealed(&mut transaction, &recording.id).await? {
+        if recordings::lock_sealed(&mut transaction, &recording.id, recording.bytes).await? {
             chunks::delete(&mut transaction, &recording.id).await?;
             commit(transaction).await?;
             self.delete_parts(parts).await;

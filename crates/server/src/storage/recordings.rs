@@ -225,10 +225,12 @@ pub async fn reopen(
     Ok(statement.execute(transaction).await? == 1)
 }
 
-/// Until the transaction ends nobody reopens it. False: it is not sealed.
-pub async fn lock_sealed(transaction: &mut Transaction<'static, Any>, id: &str) -> Result<bool, Problem> {
+/// Until the transaction ends nobody reopens it. False: it is not sealed any more, or it grew and was sealed anew.
+pub async fn lock_sealed(transaction: &mut Transaction<'static, Any>, id: &str, bytes: u64) -> Result<bool, Problem> {
     let mut statement = Statement::new("UPDATE recordings SET state = 'sealed' WHERE state = 'sealed' AND id = ");
     statement.value(id.to_owned());
+    statement.say(" AND bytes = ");
+    statement.value(stored(bytes));
     Ok(statement.execute(transaction).await? == 1)
 }
 
