@@ -76,6 +76,22 @@ def test_recordings(module_team: Team, golden: bytes) -> None:
             module_team.reader.get(f"/api/recordings/{made['id']}/{view}").expect(200, 409, 422)
 
 
+def test_parameters_of_an_upload(module_team: Team) -> None:
+    random_ = random.Random(SEED)
+    client = module_team.pusher
+    recording = crafted.Crafted(samples=20).recording()
+    answers: dict[int, int] = {}
+    for _ in range(REQUESTS // 6):
+        query = [(random_.choice(["name", "host", "tag", "x"]), nonsense(random_)) for _ in range(random_.randint(1, 3))]
+        answer = client.ask("POST", "/api/recordings", recording, query=query)
+        answers[answer.status] = answers.get(answer.status, 0) + 1
+        assert answer.status in (201, 400), f"{query}: {answer.status} {answer.body[:300]!r}"
+        names = [value for key, value in query if key == "name"]
+        if answer.status == 201 and names:
+            assert answer.json()["name"] == names[-1]
+    assert set(answers) == {201, 400}, answers
+
+
 def test_json(module_team: Team) -> None:
     random_ = random.Random(SEED)
     client = module_team.admin
