@@ -1,5 +1,6 @@
 """Keeps known numbers of objects alive, each in a way of its own, and says by which; waits for a line, and ends."""
 
+import collections
 import ctypes
 import gc
 import json
@@ -34,6 +35,13 @@ class InSlotDict(Leak): pass
 class InGlobals(Leak): pass
 class OfTuple(Leak): pass
 class OfFunction(Leak): pass
+class OfDict(Leak): pass
+class InDict(Leak): pass
+class OfList(Leak): pass
+class InList(Leak): pass
+class BySlotOfList(Leak): pass
+class OfSet(Leak): pass
+class OfOrdered(Leak): pass
 
 
 class Chained(Leak):
@@ -52,6 +60,22 @@ class Slotted:
 
 
 class Row(tuple):
+    pass
+
+
+class Index(dict):
+    pass
+
+
+class Rows(list):
+    pass
+
+
+class Labelled(list):
+    __slots__ = ("label",)
+
+
+class Names(set):
     pass
 
 
@@ -101,6 +125,16 @@ FOREIGN = types.FunctionType(compile("0", "foreign.py", "exec"), {"in": InGlobal
 ROW = Row((1, 2, 3))
 ROW.late = OfTuple()
 closed.late = OfFunction()
+INDEX = Index(one=InDict())
+INDEX.late = OfDict()
+ROWS = Rows([InList()])
+ROWS.late = OfList()
+LABELLED = Labelled([1, 2])
+LABELLED.label = BySlotOfList()
+NAMES = Names(["one"])
+NAMES.late = OfSet()
+ORDERED = collections.OrderedDict(one=1)
+ORDERED.late = OfOrdered()
 CHAIN = None
 for _ in range(5_000):
     CHAIN = Chained(CHAIN)

@@ -74,18 +74,15 @@ impl Names<'_> {
         unsafe {
             let class = word(holder + TYPE);
             match facts.kind {
-                Kind::Dict | Kind::Ordered => return self.key(holder, held, name),
-                // Nothing but their items is told by these.
+                // Nothing but their items is told by these: classes derived from them have attributes, too.
                 _ if class == self.types.list || class == self.types.tuple => return (Step::Item, 0),
-                Kind::List => {
-                    let (items, count) = (word(holder + 24), word(holder + SIZE));
-                    return (self.among(items, count, held), 0);
+                _ if class == self.types.dict || class == self.types.frozendict => {
+                    return self.key(holder, held, name);
                 }
                 Kind::Generator => return self.local(holder + self.objects.generator_frame, held, name),
                 Kind::Frame if word(holder + FRAME_OBJECT_BACK) != held => {
                     return self.local(word(holder + FRAME_OBJECT_FRAME), held, name);
                 }
-                Kind::Array | Kind::Set | Kind::Deque | Kind::Queue | Kind::Element => return (Step::Item, 0),
                 _ => {}
             }
             if self.is_attributes_of(holder, facts, held) {
@@ -97,9 +94,14 @@ impl Names<'_> {
             if let Some(len) = self.slot(holder, class, held, name) {
                 return (Step::Attribute, len);
             }
-            match self.field(holder, facts, held, name) {
-                Some(len) => (Step::Attribute, len),
-                None => (Step::Plain, 0),
+            if let Some(len) = self.field(holder, facts, held, name) {
+                return (Step::Attribute, len);
+            }
+            match facts.kind {
+                Kind::Dict | Kind::Ordered => self.key(holder, held, name),
+                Kind::List => (self.among(word(holder + 24), word(holder + SIZE), held), 0),
+                Kind::Array | Kind::Set | Kind::Deque | Kind::Queue | Kind::Element => (Step::Item, 0),
+                _ => (Step::Plain, 0),
             }
         }
     }
@@ -174,7 +176,7 @@ impl Names<'_> {
         unsafe {
             match facts.kind {
                 Kind::Type => word(holder + TYPE_DICT) == held,
-                Kind::Dict | Kind::Ordered | Kind::Generator | Kind::Frame => false,
+                Kind::Generator | Kind::Frame => false,
                 _ => is_exactly(held, self.types.dict) && self.is_dict_of(holder, facts, held),
             }
         }
