@@ -40,10 +40,13 @@ pub enum InPlace {
     Moment = 3,
     /// The container has too little memory left.
     Container = 4,
+    /// The same, where all of it is killed at once.
+    KilledAsOne = 5,
 }
 
 /// A copy is unwise where less than this part of the program's memory is left: the program writes to a tenth of its pages while the copy lives,
-/// and each of them is there twice then.
+/// and each of them is there twice then. Where the kernel kills a container as one, all of the program's memory has to find room a second time: no
+/// copy can take more.
 pub const COPIED_PART: u64 = 10;
 
 /// Which answer a piece is of.

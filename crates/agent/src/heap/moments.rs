@@ -8,7 +8,7 @@ use super::request::{How, Request};
 use super::thread::{Started, start};
 use super::walking::{tell, walk_here};
 use crate::process::session::Heap;
-use crate::system::proc::{clock_ns, own_pid};
+use crate::system::proc::{ContainerLeft, clock_ns, own_pid};
 use crate::system::symbols;
 use genba_heap::answer::Outcome;
 use genba_heap::pieces::{COPIED_PART, Head, InPlace, Moment};
@@ -158,11 +158,11 @@ fn resident_max_bytes() -> u64 {
 }
 
 /// What is against a copy of the process. Only the sampler asks: this allocates.
-/// `container_left_bytes`: `None` where there is no limit. Partner: crates/cli/src/verbs/heap/choice.rs has the same reasons.
+/// Partner: crates/cli/src/verbs/heap/choice.rs has the same reasons.
 pub fn against_copy(
     maps: Option<&[u8]>,
     overcommit: Option<&[u8]>,
-    container_left_bytes: Option<u64>,
+    container: ContainerLeft,
     resident_bytes: Option<u64>,
 ) -> InPlace {
     let maps = String::from_utf8_lossy(maps.unwrap_or_default());
@@ -171,28 +171,37 @@ pub fn against_copy(
     }
     match overcommit.and_then(|mode| mode.first()) {
         Some(b'2') => InPlace::Overcommit,
-        _ if is_short(container_left_bytes, resident_bytes) => InPlace::Container,
+        _ if is_short(container.bytes, resident_bytes.map(|bytes| bytes / COPIED_PART)) => InPlace::Container,
+        _ if is_short(container.killed_as_one_bytes, resident_bytes) => InPlace::KilledAsOne,
         _ => InPlace::Not,
     }
 }
 
-fn is_short(left_bytes: Option<u64>, resident_bytes: Option<u64>) -> bool {
-    left_bytes.zip(resident_bytes).is_some_and(|(left, resident)| left < resident / COPIED_PART)
+fn is_short(left_bytes: Option<u64>, needed_bytes: Option<u64>) -> bool {
+    left_bytes.zip(needed_bytes).is_some_and(|(left, needed)| left < needed)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{InPlace, against_copy};
+    use super::{ContainerLeft, InPlace, against_copy};
 
     #[test]
     fn a_driver_a_strict_system_and_a_full_container_are_against_a_copy() {
-        let of = |maps: Option<&[u8]>, overcommit: Option<&[u8]>| against_copy(maps, overcommit, None, Some(1000));
+        let of = |maps: Option<&[u8]>, overcommit: Option<&[u8]>| {
+            against_copy(maps, overcommit, ContainerLeft::default(), Some(1000))
+        };
         assert_eq!(of(Some(b"7f00-7f01 r--p 0 0:0 0 /lib/libc.so.6"), Some(b"0\n")), InPlace::Not);
         assert_eq!(of(Some(b"7f00-7f01 rw-s 0 0:0 0 /dev/nvidia0"), Some(b"0\n")), InPlace::Device);
         assert_eq!(of(None, Some(b"2\n")), InPlace::Overcommit);
         assert_eq!(of(None, None), InPlace::Not);
-        assert_eq!(against_copy(None, None, Some(99), Some(1000)), InPlace::Container);
-        assert_eq!(against_copy(None, None, Some(100), Some(1000)), InPlace::Not);
-        assert_eq!(against_copy(None, None, Some(0), None), InPlace::Not);
+        let with = |bytes: u64| ContainerLeft { bytes: Some(bytes), ..ContainerLeft::default() };
+        assert_eq!(against_copy(None, None, with(99), Some(1000)), InPlace::Container);
+        assert_eq!(against_copy(None, None, with(100), Some(1000)), InPlace::Not);
+        assert_eq!(against_copy(None, None, with(0), None), InPlace::Not);
+        // One that is killed as a whole has room for all of the program a second time, or there is no copy.
+        let as_one = |bytes: u64| ContainerLeft { bytes: Some(bytes), killed_as_one_bytes: Some(bytes) };
+        assert_eq!(against_copy(None, None, as_one(99), Some(1000)), InPlace::Container);
+        assert_eq!(against_copy(None, None, as_one(999), Some(1000)), InPlace::KilledAsOne);
+        assert_eq!(against_copy(None, None, as_one(1000), Some(1000)), InPlace::Not);
     }
 }

@@ -7,7 +7,7 @@ use crate::process::room;
 use crate::process::safe_point::{self, Outcome, Place, Ticket};
 use crate::process::session::Heap;
 use crate::system::descriptor::Descriptor;
-use crate::system::proc::{clock_ns, container_left_bytes, read_whole, resident_bytes};
+use crate::system::proc::{clock_ns, container_left, read_whole, resident_bytes};
 use genba_heap::answer::Outcome as Unwalked;
 use genba_heap::pieces::{ASKED_BYTES, InPlace, Moment};
 use std::ffi::CString;
@@ -116,8 +116,8 @@ impl Heaps {
         }
         let maps = read_whole(proc, c"self/maps");
         let overcommit = read_whole(proc, c"sys/vm/overcommit_memory");
-        let (left_bytes, resident_bytes) = (container_left_bytes(proc), resident_bytes(proc));
-        let in_place = moments::against_copy(maps.as_deref(), overcommit.as_deref(), left_bytes, resident_bytes);
+        let (container, resident_bytes) = (container_left(proc), resident_bytes(proc));
+        let in_place = moments::against_copy(maps.as_deref(), overcommit.as_deref(), container, resident_bytes);
         if !self.wishes.collects {
             match moments::ask(moment, in_place) {
                 Some(Started::Yes) => {}
@@ -173,6 +173,7 @@ fn begin_here(word: u64) -> u64 {
         1 => InPlace::Device,
         2 => InPlace::Overcommit,
         4 => InPlace::Container,
+        5 => InPlace::KilledAsOne,
         _ => InPlace::Not,
     };
     let moment = [Moment::Signal, Moment::Interval, Moment::Resident];

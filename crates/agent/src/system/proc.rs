@@ -178,20 +178,28 @@ pub fn resident_bytes(proc: Option<&Descriptor>) -> Option<u64> {
 }
 
 /// What the container may still take: the least of what each group above this process has left (cgroup v2). `None`: no limit is known.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct ContainerLeft {
+    pub bytes: Option<u64>,
+    /// The same of groups that run out of memory as one: the kernel kills all processes in place of the largest (`memory.oom.group`).
+    pub killed_as_one_bytes: Option<u64>,
+}
+
 /// Partner: crates/cli/src/verbs/heap/choice.rs.
 #[must_use]
-pub fn container_left_bytes(proc: Option<&Descriptor>) -> Option<u64> {
-    let groups = read_whole(Some(proc?), c"self/cgroup")?;
-    left_of_groups(std::str::from_utf8(&groups).ok()?, |file| {
+pub fn container_left(proc: Option<&Descriptor>) -> ContainerLeft {
+    let groups = proc.and_then(|proc| read_whole(Some(proc), c"self/cgroup")).unwrap_or_default();
+    left_of_groups(&String::from_utf8_lossy(&groups), |file| {
         let path = CString::new(format!("/sys/fs/cgroup/{file}")).ok()?;
         String::from_utf8(read_whole(None, &path)?).ok()
     })
 }
 
 /// `text`: of a file below the root of all groups.
-fn left_of_groups(groups: &str, text: impl Fn(&str) -> Option<String>) -> Option<u64> {
-    let mut folder = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
-    let mut least = None;
+fn left_of_groups(groups: &str, text: impl Fn(&str) -> Option<String>) -> ContainerLeft {
+    let mut least = ContainerLeft::default();
+    let Some(mut folder) = groups.lines().find_map(|line| line.strip_prefix("0::/")) else { return least };
+    let mut is_one = false;
     loop {
         let of = |name: &str| if folder.is_empty() { text(name) } else { text(&format!("{folder}/{name}")) };
         // `max` is no number.
@@ -200,7 +208,11 @@ fn left_of_groups(groups: &str, text: impl Fn(&str) -> Option<String>) -> Option
             // The kernel gives up pages of files before it refuses memory.
             limit.saturating_sub(taken.saturating_sub(file_bytes(&of("memory.stat").unwrap_or_default())))
         });
-        least = [least, left].into_iter().flatten().min();
+        // Below the group that runs out, the kernel takes the highest one that asks for it.
+        is_one |= number("memory.oom.group") == Some(1);
+        least.bytes = [least.bytes, left].into_iter().flatten().min();
+        let left_as_one = left.filter(|_| is_one);
+        least.killed_as_one_bytes = [least.killed_as_one_bytes, left_as_one].into_iter().flatten().min();
         if folder.is_empty() {
             return least;
         }
@@ -217,7 +229,7 @@ fn file_bytes(stat: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Call, Doing, began_realtime_ns, clock_ns, left_of_groups, parse_began};
+    use super::{Call, ContainerLeft, Doing, began_realtime_ns, clock_ns, left_of_groups, parse_began};
 
     #[test]
     fn the_nearest_limit_of_all_groups_counts() {
@@ -231,24 +243,44 @@ mod tests {
             ("memory.current", "5000\n"),
         ];
         let text = of_files(&files);
-        assert_eq!(left_of_groups("1:name=systemd:/x\n0::/pods/one\n", &text), Some(10));
-        assert_eq!(left_of_groups("0::/pods\n", &text), Some(10));
-        assert_eq!(left_of_groups("0::/without\n", &text), None);
-        assert_eq!(left_of_groups("0::/\n", &text), None);
-        assert_eq!(left_of_groups("4:memory:/docker/8\n", &text), None);
+        assert_eq!(left_of_groups("1:name=systemd:/x\n0::/pods/one\n", &text).bytes, Some(10));
+        assert_eq!(left_of_groups("0::/pods\n", &text).bytes, Some(10));
+        assert_eq!(left_of_groups("0::/without\n", &text).bytes, None);
+        assert_eq!(left_of_groups("0::/\n", &text).bytes, None);
+        assert_eq!(left_of_groups("4:memory:/docker/8\n", &text), ContainerLeft::default());
         // A container sees its own group as the root.
         let root = [("memory.max", "70\n"), ("memory.current", "80\n")];
-        assert_eq!(left_of_groups("0::/\n", of_files(&root)), Some(0));
+        assert_eq!(left_of_groups("0::/\n", of_files(&root)).bytes, Some(0));
+    }
+
+    #[test]
+    fn a_group_that_is_killed_as_one_counts_from_itself_upwards() {
+        let files = [
+            ("pods/one/memory.max", "900\n"),
+            ("pods/one/memory.current", "890\n"),
+            ("pods/one/memory.oom.group", "0\n"),
+            ("pods/memory.max", "1000\n"),
+            ("pods/memory.current", "950\n"),
+            ("pods/memory.oom.group", "1\n"),
+            ("memory.max", "2000\n"),
+            ("memory.current", "1000\n"),
+        ];
+        let of = |groups: &str, files: &[(&str, &str)]| left_of_groups(groups, of_files(files));
+        // Where `pods/one` itself has none left, one process of it is killed.
+        assert_eq!(of("0::/pods/one\n", &files), ContainerLeft { bytes: Some(10), killed_as_one_bytes: Some(50) });
+        assert_eq!(of("0::/\n", &files), ContainerLeft { bytes: Some(1000), killed_as_one_bytes: None });
+        // Without a limit of its own it is taken as one by the limit above it.
+        assert_eq!(of("0::/pods/one\n", &files[5..]).killed_as_one_bytes, Some(1000));
     }
 
     #[test]
     fn pages_of_files_can_be_given_up() {
         let stat = "anon 300\nfile 690\nshmem 90\ninactive_anon 390\ninactive_file 500\nactive_file 100\n";
         let files = [("a/memory.max", "1000\n"), ("a/memory.current", "990\n"), ("a/memory.stat", stat)];
-        assert_eq!(left_of_groups("0::/a\n", of_files(&files)), Some(610));
+        assert_eq!(left_of_groups("0::/a\n", of_files(&files)).bytes, Some(610));
         // The two files are not read in the same moment.
         let files = [("memory.max", "1000\n"), ("memory.current", "400\n"), ("memory.stat", stat)];
-        assert_eq!(left_of_groups("0::/\n", of_files(&files)), Some(1000));
+        assert_eq!(left_of_groups("0::/\n", of_files(&files)).bytes, Some(1000));
     }
 
     fn of_files(files: &[(&str, &str)]) -> impl Fn(&str) -> Option<String> {

@@ -47,9 +47,16 @@ struct Facts {
     own_bytes: Option<u64>,
     /// The system promises no more memory than there is, and so much is left of that.
     promised_left_bytes: Option<u64>,
-    /// What the container may still take.
-    container_left_bytes: Option<u64>,
+    container: ContainerLeft,
     has_device: bool,
+}
+
+/// What the container may still take; `None`: no limit is known. Partner: crates/agent/src/system/proc.rs.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+struct ContainerLeft {
+    bytes: Option<u64>,
+    /// The same of groups that run out of memory as one: the kernel kills all processes in place of the largest (`memory.oom.group`).
+    killed_as_one_bytes: Option<u64>,
 }
 
 /// A walk of a program of so much memory: 100 MB took 60 to 90 ms on the machines that it was measured on.
@@ -81,8 +88,14 @@ fn choose_by(facts: Facts, wish: Wish) -> Choice {
             })
             .or_else(|| small(facts.own_bytes))
             .or_else(|| {
-                lacks(facts.container_left_bytes, resident_bytes / COPIED_PART)
+                lacks(facts.container.bytes, resident_bytes / COPIED_PART)
                     .map(|left| format!("its container has {} left", figures::size(left)))
+            })
+            .or_else(|| {
+                lacks(facts.container.killed_as_one_bytes, resident_bytes).map(|left| {
+                    let left = figures::size(left);
+                    format!("its container has {left} left, and is killed as a whole where that is too little (memory.oom.group)")
+                })
             }),
     };
     let is_in_place = wish == Wish::InPlace || against_copy.is_some();
@@ -109,7 +122,7 @@ fn facts_of(interpreter: &Interpreter) -> Facts {
         resident_bytes: number_in_kb(&format!("/proc/{pid}/status"), "VmRSS:"),
         own_bytes: number_in_kb(&format!("/proc/{pid}/status"), "RssAnon:"),
         promised_left_bytes: promised_left(),
-        container_left_bytes: container_left(pid),
+        container: container_left(pid),
         has_device,
     }
 }
@@ -133,15 +146,28 @@ fn number_in_kb(path: &str, key: &str) -> Option<u64> {
 }
 
 /// Of the nearest limits above the process (cgroup v2).
-fn container_left(pid: u32) -> Option<u64> {
-    let text = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
-    let path = text.lines().find_map(|line| line.strip_prefix("0::/"))?;
+fn container_left(pid: u32) -> ContainerLeft {
+    let text = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
+    let Some(path) = text.lines().find_map(|line| line.strip_prefix("0::/")) else { return ContainerLeft::default() };
     let root = Path::new("/sys/fs/cgroup");
-    let folder = root.join(path);
-    folder.ancestors().take_while(|folder| folder.starts_with(root)).filter_map(left_of_group).min()
+    left_of_groups(&root.join(path), root)
 }
 
-/// `None`: it has no limit. Partner: crates/agent/src/system/proc.rs.
+fn left_of_groups(folder: &Path, root: &Path) -> ContainerLeft {
+    let mut least = ContainerLeft::default();
+    let mut is_one = false;
+    for folder in folder.ancestors().take_while(|folder| folder.starts_with(root)) {
+        let left = left_of_group(folder);
+        // Below the group that runs out, the kernel takes the highest one that asks for it.
+        is_one |= fs::read_to_string(folder.join("memory.oom.group")).is_ok_and(|text| text.trim() == "1");
+        least.bytes = [least.bytes, left].into_iter().flatten().min();
+        let left_as_one = left.filter(|_| is_one);
+        least.killed_as_one_bytes = [least.killed_as_one_bytes, left_as_one].into_iter().flatten().min();
+    }
+    least
+}
+
+/// `None`: it has no limit.
 fn left_of_group(folder: &Path) -> Option<u64> {
     let text = |name: &str| fs::read_to_string(folder.join(name)).ok();
     let number = |name: &str| text(name)?.trim().parse::<u64>().ok();
@@ -156,18 +182,29 @@ fn left_of_group(folder: &Path) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Choice, Facts, MB, Wish, choose_by, left_of_group};
+    use super::{Choice, ContainerLeft, Facts, MB, Wish, choose_by, left_of_group, left_of_groups};
 
     fn chosen(facts: Facts, wish: Wish) -> Choice {
         choose_by(Facts { resident_bytes: Some(1000 * MB), ..facts }, wish)
     }
 
+    fn with_left(megabytes: u64) -> Facts {
+        Facts {
+            container: ContainerLeft { bytes: Some(megabytes * MB), ..ContainerLeft::default() },
+            ..Facts::default()
+        }
+    }
+
+    fn killed_as_one(megabytes: u64) -> Facts {
+        let bytes = Some(megabytes * MB);
+        Facts { container: ContainerLeft { bytes, killed_as_one_bytes: bytes }, ..Facts::default() }
+    }
+
     #[test]
     fn a_copy_is_made_where_nothing_is_against_it() {
-        let plenty =
-            Facts { promised_left_bytes: Some(2000 * MB), container_left_bytes: Some(200 * MB), ..Facts::default() };
+        let plenty = Facts { promised_left_bytes: Some(2000 * MB), ..with_left(200) };
         let large = Facts { own_bytes: Some(24 * MB), ..Facts::default() };
-        for facts in [Facts::default(), plenty, large] {
+        for facts in [Facts::default(), plenty, large, killed_as_one(1000)] {
             assert!(!chosen(facts, Wish::Auto).is_in_place, "{facts:?}");
         }
     }
@@ -188,10 +225,33 @@ mod tests {
     }
 
     #[test]
+    fn a_group_that_is_killed_as_one_counts_from_itself_upwards() {
+        let root = tempfile::tempdir().unwrap();
+        let group = root.path().join("pod/one");
+        std::fs::create_dir_all(&group).unwrap();
+        for (file, text) in [
+            ("pod/one/memory.max", "900\n"),
+            ("pod/one/memory.current", "890\n"),
+            ("pod/one/memory.oom.group", "0\n"),
+            ("pod/memory.max", "1000\n"),
+            ("pod/memory.current", "950\n"),
+            ("pod/memory.oom.group", "1\n"),
+        ] {
+            std::fs::write(root.path().join(file), text).unwrap();
+        }
+        let left = |killed_as_one_bytes| ContainerLeft { bytes: Some(10), killed_as_one_bytes };
+        assert_eq!(left_of_groups(&group, root.path()), left(Some(50)));
+        std::fs::write(group.join("memory.oom.group"), "1\n").unwrap();
+        assert_eq!(left_of_groups(&group, root.path()), left(Some(10)));
+    }
+
+    #[test]
     fn each_reason_against_a_copy_counts_unless_one_is_asked_for() {
         for (facts, word) in [
             (Facts { promised_left_bytes: Some(999 * MB), ..Facts::default() }, "999 MB"),
-            (Facts { container_left_bytes: Some(99 * MB), ..Facts::default() }, "99.0 MB"),
+            (with_left(99), "99.0 MB"),
+            (killed_as_one(99), "its container has 99.0 MB left"),
+            (killed_as_one(999), "killed as a whole where that is too little (memory.oom.group)"),
             (Facts { has_device: true, ..Facts::default() }, "driver"),
             (Facts { own_bytes: Some(23 * MB), ..Facts::default() }, "half a million objects find room in its 23.0 MB"),
         ] {

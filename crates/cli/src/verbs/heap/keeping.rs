@@ -257,6 +257,10 @@ impl Keeper {
             (InPlace::Device, "it uses a device whose driver does not bear copies of the process"),
             (InPlace::Overcommit, "vm.overcommit_memory is 2"),
             (InPlace::Container, "its container has less than a tenth of its memory left"),
+            (
+                InPlace::KilledAsOne,
+                "its container has less left than it takes, and is killed as a whole where that is too little (memory.oom.group)",
+            ),
             (InPlace::Moment, "the program would not wait for a copy to be made and go on"),
         ];
         let why = why.iter().find(|(why, _)| *why as u64 == head.in_place).map(|(_, words)| (*words).to_owned());
