@@ -15,6 +15,7 @@ import pytest
 
 from entered import on, running
 from recording import Run, Workshop, binary, genba, genba_said
+from seccomp import FILTER
 from test_heap_harm import walking
 
 PROGRAM = """
@@ -270,6 +271,16 @@ def test_a_heap_that_was_due_during_another_walk_until_the_end_is_told(workshop:
     assert done.returncode == 0 and kept(workshop) == []
     assert "was not kept (interval): error: another walk of its heap was under way until the end" in done.stderr, done.stderr
     assert "none of its moments came" not in done.stderr
+
+
+@on("3.13")
+@pytest.mark.parametrize("collects", [False, True])
+def test_a_heap_waits_for_a_thread_until_the_end(workshop: Workshop, collects: bool) -> None:
+    """The filter holds for all threads: no one of them makes another. Each interval asks for the same heap, and one line tells of it."""
+    text = FILTER + "\ninstall([56, 435], errno.EAGAIN, 1)\nbusy(2)\n"
+    run, _ = recorded(workshop, text, "--heap-every", "100ms", *(["--heap-collect"] if collects else []))
+    assert run.stderr.count("was not kept (interval): error: cannot walk the heap") == 1, run.stderr
+    assert "no thread could be made for the walk" in run.stderr, run.stderr
 
 
 @on("3.13")

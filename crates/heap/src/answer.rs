@@ -92,6 +92,8 @@ pub enum Outcome {
     Busy = 10,
     /// No thread could be made for it, or there was no memory for one.
     NoThread = 11,
+    /// It did not begin: genba does not know this interpreter's structures.
+    Unknown = 12,
 }
 
 /// Writes the rows of a walk.

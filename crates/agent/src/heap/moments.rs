@@ -16,7 +16,7 @@ use genba_python::memory::{Address, Memory};
 use genba_signal::memory::WordsByKernel;
 use std::borrow::Cow;
 use std::ffi::{CStr, CString};
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::SeqCst};
 
 /// The GIL may be held by a long C call.
 pub const WAIT_NS_MAX: u64 = 20_000_000_000;
@@ -27,7 +27,10 @@ const DEVICES: [&str; 3] = ["/dev/nvidia", "/dev/kfd", "/dev/dri"];
 
 struct Wanted {
     out: CString,
-    known: Known,
+    /// `None`: nothing can be walked.
+    known: Option<Known>,
+    /// That was told.
+    is_told: AtomicBool,
     python: u64,
     before_gc: bool,
     after_gc: bool,
@@ -41,23 +44,25 @@ static WANTED: AtomicPtr<Wanted> = AtomicPtr::new(core::ptr::null_mut());
 static KEPT: AtomicPtr<Wanted> = AtomicPtr::new(core::ptr::null_mut());
 static NUMBER: AtomicU64 = AtomicU64::new(0);
 
-/// A recording begins. False: there is no interpreter that genba knows.
-pub fn begin(heap: &Heap) -> bool {
+/// A recording begins.
+pub fn begin(heap: &Heap) {
     if heap.out.is_empty() {
         end();
-        return true;
+        return;
     }
     // SAFETY: made by `into_raw` below and never freed.
     let kept = unsafe { KEPT.load(SeqCst).as_ref() };
-    if kept.is_some_and(|kept| kept.out.as_bytes() == heap.out.as_bytes()) {
+    if let Some(kept) = kept.filter(|kept| kept.out.as_bytes() == heap.out.as_bytes()) {
+        kept.is_told.store(false, SeqCst);
         WANTED.store(KEPT.load(SeqCst), SeqCst);
-        return true;
+        return;
     }
     let python = symbols::address(c"Py_Version").and_then(|at| WordsByKernel { pid: own_pid() }.half(Address(at)).ok());
-    let (Ok(out), Some(known)) = (CString::new(heap.out.as_bytes()), Known::find()) else { return false };
+    let Ok(out) = CString::new(heap.out.as_bytes()) else { return };
     let wanted = Box::into_raw(Box::new(Wanted {
         out,
-        known,
+        known: Known::find(),
+        is_told: AtomicBool::new(false),
         python: u64::from(python.unwrap_or(0)),
         before_gc: heap.before_gc,
         after_gc: heap.after_gc,
@@ -66,7 +71,6 @@ pub fn begin(heap: &Heap) -> bool {
     }));
     KEPT.store(wanted, SeqCst);
     WANTED.store(wanted, SeqCst);
-    true
 }
 
 /// Nothing is walked any more.
@@ -79,10 +83,20 @@ fn wanted() -> Option<&'static Wanted> {
     unsafe { WANTED.load(SeqCst).as_ref() }
 }
 
-/// A walk by a thread that the caller makes. `None`: nothing is wanted, or there is no interpreter yet.
+/// A walk by a thread that the caller makes. `None`: nothing is wanted, or there is no interpreter yet, or none that is known.
 pub fn ask(moment: Moment, in_place: InPlace) -> Option<Started> {
     let wanted = wanted().filter(|_| is_initialized())?;
-    Some(start(request(wanted, moment, in_place, wanted.collects), Known::find()?))
+    let known = wanted.known?;
+    Some(start(request(wanted, moment, in_place, wanted.collects), known))
+}
+
+/// Whether there will be no walk, since this interpreter's structures are not known. It is told, once.
+pub fn tell_unknown(moment: Moment) -> bool {
+    let Some(wanted) = wanted().filter(|wanted| wanted.known.is_none()) else { return false };
+    if !wanted.is_told.swap(true, SeqCst) {
+        tell(&request(wanted, moment, InPlace::Not, false), Outcome::Unknown);
+    }
+    true
 }
 
 /// It was wanted, and did not come to it.
@@ -100,12 +114,11 @@ pub fn around_collection(is_after: bool, state: u64) {
         false => (wanted.before_gc, Moment::BeforeCollection),
         true => (wanted.after_gc, Moment::AfterCollection),
     };
-    if is_wanted {
-        walk_here(
-            &request(wanted, moment, InPlace::Moment, false),
-            &wanted.known,
-            state.wrapping_sub(wanted.known.objects.gc),
-        );
+    if !is_wanted || tell_unknown(moment) {
+        return;
+    }
+    if let Some(known) = &wanted.known {
+        walk_here(&request(wanted, moment, InPlace::Moment, false), known, state.wrapping_sub(known.objects.gc));
     }
 }
 
@@ -116,8 +129,12 @@ pub fn is_around_collections() -> bool {
 
 /// Among the functions that the interpreter calls before it ends, with the GIL.
 pub fn at_exit() {
-    if let Some(wanted) = wanted().filter(|wanted| wanted.at_exit) {
-        walk_here(&request(wanted, Moment::Exit, InPlace::Moment, wanted.collects), &wanted.known, 0);
+    let Some(wanted) = wanted().filter(|wanted| wanted.at_exit) else { return };
+    if tell_unknown(Moment::Exit) {
+        return;
+    }
+    if let Some(known) = &wanted.known {
+        walk_here(&request(wanted, Moment::Exit, InPlace::Moment, wanted.collects), known, 0);
     }
 }
 
@@ -183,7 +200,29 @@ fn is_short(left_bytes: Option<u64>, needed_bytes: Option<u64>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{ContainerLeft, InPlace, against_copy};
+    use super::{ContainerLeft, Heap, InPlace, Moment, Outcome, against_copy, ask, begin, end, tell_unknown};
+    use genba_heap::pieces::{ASKED_BYTES, HEAD_BYTES, LENGTH_AT};
+
+    /// There is no interpreter in this process.
+    #[test]
+    fn structures_that_are_not_known_are_told_once() {
+        let path = std::env::temp_dir().join(format!("genba-unknown-{}", std::process::id()));
+        std::fs::write(&path, [0; ASKED_BYTES]).unwrap();
+        begin(&Heap { out: path.to_str().unwrap().to_owned(), ..Heap::default() });
+        assert!(ask(Moment::Interval, InPlace::Not).is_none());
+        assert!(tell_unknown(Moment::Interval) && tell_unknown(Moment::Exit));
+        let bytes = std::fs::read(&path).unwrap();
+        end();
+        assert!(!tell_unknown(Moment::Exit), "nothing is wanted any more");
+        std::fs::remove_file(&path).unwrap();
+        let piece = &bytes[ASKED_BYTES..];
+        let number = |at: usize| u64::from_le_bytes(piece[at..at + 8].try_into().unwrap());
+        // The words of the command line are before the answer; their number is before its length.
+        let answer = HEAD_BYTES + number(LENGTH_AT - 8) as usize;
+        assert_eq!(piece.len(), answer + number(LENGTH_AT) as usize, "one piece");
+        // Behind the tag.
+        assert_eq!(number(answer + 1), Outcome::Unknown as u64);
+    }
 
     #[test]
     fn a_driver_a_strict_system_and_a_full_container_are_against_a_copy() {

@@ -13,6 +13,7 @@ use std::ffi::CStr;
 const INTERPRETERS_MAX: usize = 64;
 
 /// The interpreter, before anything of it was looked at.
+#[derive(Clone, Copy)]
 pub struct Known {
     pub python: Python,
     pub objects: Objects,

@@ -7,7 +7,7 @@ use crate::process::room;
 use crate::process::safe_point::{self, Outcome, Place, Ticket};
 use crate::process::session::Heap;
 use crate::system::descriptor::Descriptor;
-use crate::system::proc::{clock_ns, container_left, read_whole, resident_bytes};
+use crate::system::proc::{clock_ns, container_left, monotonic_ns, read_whole, resident_bytes};
 use genba_heap::answer::Outcome as Unwalked;
 use genba_heap::pieces::{ASKED_BYTES, InPlace, Moment};
 use std::ffi::CString;
@@ -17,9 +17,12 @@ const LOOKED_EVERY_NS: u64 = 50_000_000;
 const HELD_EVERY_NS: u64 = 1_000_000_000;
 /// The word of a task: a moment by its number, and above it what is against a copy.
 const IN_PLACE_SHIFT: u32 = 8;
-/// How it went; any other word: no thread could be made.
+/// No thread can be made, and so often it is tried.
+const THREAD_EVERY_NS: u64 = 1_000_000_000;
+/// How it went; any other word: the interpreter is not there.
 const BEGUN: u64 = 1;
 const BUSY: u64 = 2;
+const NO_THREAD: u64 = 3;
 
 pub struct Heaps {
     wishes: Heap,
@@ -33,8 +36,10 @@ pub struct Heaps {
     held_ns: u64,
     /// A walk that the main thread shall begin, since finalizers of the program belong to its threads.
     task: Option<(Ticket, Moment)>,
-    /// Those that were due while another walk was under way.
-    again: Vec<Moment>,
+    /// Those that are due and cannot begin yet, and why.
+    again: Vec<(Moment, Unwalked)>,
+    /// No thread is made before.
+    thread_from_ns: u64,
 }
 
 impl Heaps {
@@ -50,6 +55,7 @@ impl Heaps {
             held_ns: now_ns,
             task: None,
             again: Vec::new(),
+            thread_from_ns: 0,
         }
     }
 
@@ -67,9 +73,9 @@ impl Heaps {
                 return;
             }
         }
-        for moment in std::mem::take(&mut self.again) {
+        for (moment, why) in std::mem::take(&mut self.again) {
             if !self.begin(moment, now_ns, proc) {
-                self.wait(moment);
+                self.wait(moment, why);
             }
         }
         if self.wishes.on_demand {
@@ -111,7 +117,14 @@ impl Heaps {
     fn begin(&mut self, moment: Moment, now_ns: u64, proc: Option<&Descriptor>) -> bool {
         // First of all: a walk may take seconds, and this is asked many times meanwhile.
         if self.task.is_some() || is_busy() {
-            self.wait(moment);
+            self.wait(moment, Unwalked::Busy);
+            return true;
+        }
+        if now_ns < self.thread_from_ns {
+            self.wait(moment, Unwalked::NoThread);
+            return true;
+        }
+        if moments::tell_unknown(moment) {
             return true;
         }
         let maps = read_whole(proc, c"self/maps");
@@ -121,8 +134,8 @@ impl Heaps {
         if !self.wishes.collects {
             match moments::ask(moment, in_place) {
                 Some(Started::Yes) => {}
-                Some(Started::Busy) => self.wait(moment),
-                Some(Started::NoThread) => moments::tell_unwalked(moment, Unwalked::NoThread),
+                Some(Started::Busy) => self.wait(moment, Unwalked::Busy),
+                Some(Started::NoThread) => self.wait_for_thread(moment),
                 None => return false,
             }
             return true;
@@ -133,11 +146,17 @@ impl Heaps {
         self.task.is_some()
     }
 
-    /// Until the other walk is over.
-    fn wait(&mut self, moment: Moment) {
-        if !self.again.contains(&moment) {
-            self.again.push(moment);
+    /// Until it can begin. `why`: it is told where that never comes.
+    fn wait(&mut self, moment: Moment, why: Unwalked) {
+        if !self.again.iter().any(|(waiting, _)| *waiting == moment) {
+            self.again.push((moment, why));
         }
+    }
+
+    /// A limit of threads may be met for a moment only.
+    fn wait_for_thread(&mut self, moment: Moment) {
+        self.thread_from_ns = monotonic_ns().saturating_add(THREAD_EVERY_NS);
+        self.wait(moment, Unwalked::NoThread);
     }
 
     fn task_is_over(&mut self) -> bool {
@@ -145,8 +164,9 @@ impl Heaps {
         match safe_point::outcome(ticket) {
             Outcome::Open => return false,
             Outcome::Done(BEGUN) | Outcome::Gone => {}
-            Outcome::Done(BUSY) => self.wait(moment),
-            Outcome::Done(_) => moments::tell_unwalked(moment, Unwalked::NoThread),
+            Outcome::Done(BUSY) => self.wait(moment, Unwalked::Busy),
+            Outcome::Done(NO_THREAD) => self.wait_for_thread(moment),
+            Outcome::Done(_) => moments::tell_unwalked(moment, Unwalked::NoInterpreter),
             Outcome::Late | Outcome::Failed => moments::tell_unwalked(moment, Unwalked::Late),
         }
         self.task = None;
@@ -160,8 +180,8 @@ impl Heaps {
         {
             moments::tell_unwalked(moment, Unwalked::Late);
         }
-        for moment in std::mem::take(&mut self.again) {
-            moments::tell_unwalked(moment, Unwalked::Busy);
+        for (moment, why) in std::mem::take(&mut self.again) {
+            moments::tell_unwalked(moment, why);
         }
         moments::end();
     }
@@ -178,10 +198,11 @@ fn begin_here(word: u64) -> u64 {
     };
     let moment = [Moment::Signal, Moment::Interval, Moment::Resident];
     let moment = moment.into_iter().find(|moment| *moment as u64 == word & ((1 << IN_PLACE_SHIFT) - 1));
-    let begun = room::within(|| moments::ask(moment?, in_place)).flatten();
-    match begun {
-        Some(Started::Yes) => BEGUN,
-        Some(Started::Busy) => BUSY,
-        Some(Started::NoThread) | None => 0,
+    match room::within(|| moments::ask(moment?, in_place)) {
+        Some(Some(Started::Yes)) => BEGUN,
+        Some(Some(Started::Busy)) => BUSY,
+        // Or no memory for one.
+        Some(Some(Started::NoThread)) | None => NO_THREAD,
+        Some(None) => 0,
     }
 }

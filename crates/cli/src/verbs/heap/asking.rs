@@ -210,6 +210,9 @@ pub fn check(pid: u32, answer: &Answer, choice: Option<&Choice>) -> Result<(), F
     } else if is(Outcome::NoThread) {
         failed("no thread could be made for the walk".to_owned())
             .hint("raise RLIMIT_NPROC or RLIMIT_AS, or the container's limits")
+    } else if is(Outcome::Unknown) {
+        failed("genba does not know its interpreter's structures".to_owned())
+            .hint(format!("genba doctor --layout {pid} prints what to send"))
     } else if is(Outcome::NoInterpreter) {
         failed("its interpreter is not initialised yet, or ends".to_owned()).hint("try it again in a moment")
     } else if is(Outcome::Collecting) {
