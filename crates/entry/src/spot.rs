@@ -48,7 +48,8 @@ const RESTART_SYSCALL: u64 = 219;
 const INSTRUCTION_BYTES: u64 = 2;
 
 /// ERESTARTSYS, ERESTARTNOINTR, ERESTARTNOHAND: the call is made again. ERESTART_RESTARTBLOCK: it goes on with the time that is left.
-const AGAIN: [i64; 3] = [-512, -513, -514];
+const AGAIN: [i64; 3] = [-512, -513, NO_HANDLER];
+pub const NO_HANDLER: i64 = -514;
 pub const GOES_ON: i64 = -516;
 
 /// Calls that wait for something outside of the process, or for time.
@@ -126,7 +127,7 @@ pub fn going_on(registers: &user_regs_struct) -> user_regs_struct {
             next.rax = RESTART_SYSCALL;
             next.rip -= INSTRUCTION_BYTES;
         }
-        result if AGAIN.contains(&result) || (result == -i64::from(libc::EINTR) && waits_without_end(registers)) => {
+        result if AGAIN.contains(&result) || is_cut_short(registers) => {
             next.rax = call;
             next.rip -= INSTRUCTION_BYTES;
         }
@@ -135,16 +136,28 @@ pub fn going_on(registers: &user_regs_struct) -> user_regs_struct {
     next
 }
 
-/// `epoll_wait` ends with EINTR whenever a debugger looks at it. Without a time limit it may be made again.
+/// Whether nothing but the stop may have ended the call: some calls end with EINTR whenever a debugger looks at their thread. Without a time
+/// limit they may be made again.
+pub fn is_cut_short(registers: &user_regs_struct) -> bool {
+    registers.rax.cast_signed() == -i64::from(libc::EINTR) && waits_without_end(registers)
+}
+
+/// Of the calls that end so (signal(7), "Interruption of system calls by stop signals").
 fn waits_without_end(registers: &user_regs_struct) -> bool {
-    let is_epoll = [libc::SYS_epoll_wait, libc::SYS_epoll_pwait].contains(&registers.orig_rax.cast_signed());
-    // The fourth argument, an int.
-    is_epoll && registers.r10 as u32 == u32::MAX
+    match registers.orig_rax.cast_signed() {
+        // The fourth argument, an int.
+        libc::SYS_epoll_wait | libc::SYS_epoll_pwait => (registers.r10 as u32).cast_signed() < 0,
+        libc::SYS_epoll_pwait2 | libc::SYS_semtimedop => registers.r10 == 0,
+        libc::SYS_rt_sigtimedwait => registers.rdx == 0,
+        libc::SYS_io_getevents => registers.r8 == 0,
+        libc::SYS_semop => true,
+        _ => false,
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Place, Unusable, usable};
+    use super::{Place, Unusable, is_cut_short, usable};
     use nix::libc::{self, user_regs_struct};
 
     struct Known {
@@ -237,6 +250,23 @@ mod tests {
         );
         epoll.r10 = u64::from(u32::MAX);
         assert_eq!(usable(&epoll, &FINE).map(|next| next.rip), Ok(0xffe));
+    }
+
+    #[test]
+    fn a_wait_without_a_time_limit_that_a_stop_has_ended_is_told_from_the_others() {
+        let cut = |call: i64, limit: u64| {
+            let mut ended = registers(call, -i64::from(libc::EINTR));
+            (ended.r10, ended.r8, ended.rdx) = (limit, limit, limit);
+            is_cut_short(&ended)
+        };
+        for call in [libc::SYS_epoll_wait, libc::SYS_epoll_pwait] {
+            assert!(cut(call, u64::MAX) && cut(call, 0xffff_fffe) && !cut(call, 0) && !cut(call, 3000), "{call}");
+        }
+        for call in [libc::SYS_epoll_pwait2, libc::SYS_semtimedop, libc::SYS_rt_sigtimedwait, libc::SYS_io_getevents] {
+            assert!(cut(call, 0) && !cut(call, 0x7000_0000), "{call}");
+        }
+        assert!(cut(libc::SYS_semop, 7) && !cut(libc::SYS_recvfrom, 0) && !cut(libc::SYS_read, 0) && !cut(-1, 0));
+        assert!(!is_cut_short(&registers(libc::SYS_semop, 0)), "it has ended by itself");
     }
 
     #[test]

@@ -13,14 +13,12 @@ use nix::sys::signal::Signal;
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 
-use crate::spot::GOES_ON;
+use crate::spot::{GOES_ON, NO_HANDLER, is_cut_short};
 
 /// A thread in an uninterruptible call stops when it leaves the kernel. It is not waited for: until then it does nothing.
 const STOP_MAX: Duration = Duration::from_millis(20);
 /// Threads that are made while others are being stopped are found in the next round.
 const ROUNDS_MAX: usize = 10;
-/// ERESTARTNOINTR: the kernel makes the call again.
-const ANEW: i64 = -513;
 
 /// What stops a whole program. Source: Linux, kernel/signal.c (`do_signal_stop`); ptrace(2), group-stop.
 pub const STOPPING: [Signal; 4] = [Signal::SIGSTOP, Signal::SIGTSTP, Signal::SIGTTIN, Signal::SIGTTOU];
@@ -97,9 +95,13 @@ impl Stop {
                 Ok(WaitStatus::PtraceEvent(_, signal, _)) if STOPPING.contains(&signal) => *stand = Stand::WithAll,
                 Ok(WaitStatus::PtraceEvent(..)) => *stand = Stand::Stopped,
                 Ok(WaitStatus::Stopped(_, signal)) => *stand = Stand::WithSignal(signal),
-                Ok(WaitStatus::StillAlive) => {}
+                Ok(WaitStatus::StillAlive) => continue,
                 // Or a real-time signal is on its way, for which there is no name here: the end of this tracer lets it through.
                 _ => *stand = Stand::Gone,
+            }
+            // At once: should genba be killed, no wait is broken either.
+            if matches!(stand, Stand::Stopped | Stand::WithSignal(_)) {
+                let _ = registers_of(Pid::from_raw(tid));
             }
         }
         self.threads.values().any(|stand| *stand == Stand::Asked)
@@ -173,10 +175,24 @@ impl Stop {
 /// The same of one thread that stands.
 pub fn begin_wait_anew(thread: Pid, registers: &mut user_regs_struct) {
     if registers.orig_rax.cast_signed() >= 0 && registers.rax.cast_signed() == GOES_ON {
-        registers.rax = ANEW.cast_unsigned();
-        // Killed meanwhile: then nobody needs it.
-        let _ = ptrace::setregs(thread, *registers);
+        make_again(thread, registers);
     }
+}
+
+/// Of a thread that has just stopped. A wait without end that only the stop has ended goes on with the thread, also when genba is killed.
+pub fn registers_of(thread: Pid) -> Result<user_regs_struct, Errno> {
+    let mut registers = ptrace::getregs(thread)?;
+    if is_cut_short(&registers) {
+        make_again(thread, &mut registers);
+    }
+    Ok(registers)
+}
+
+/// When the thread goes on, unless a handler of the program's runs before: that one ends the call with EINTR, as without genba.
+fn make_again(thread: Pid, registers: &mut user_regs_struct) {
+    registers.rax = NO_HANDLER.cast_unsigned();
+    // Killed meanwhile: then nobody needs it.
+    let _ = ptrace::setregs(thread, *registers);
 }
 
 /// The kernel forgets a stop's signal once it was waited for, so it is only looked at: should this tracer end without another word, the signal

@@ -28,7 +28,7 @@ use crate::Door;
 use crate::filters::Filters;
 use crate::place::{is_in_sequence, sequence_offset};
 use crate::spot::going_on;
-use crate::stop::{STOPPING, begin_wait_anew, how_it_stands, thread_ids};
+use crate::stop::{STOPPING, begin_wait_anew, how_it_stands, registers_of, thread_ids};
 use crate::unstopped::Unstopped;
 use crate::vector_state_bytes;
 
@@ -327,7 +327,7 @@ fn stop_of(thread: Pid) -> Result<Stopped, Errno> {
             }
             _ => return Err(Errno::ESRCH),
         };
-        return Ok(Stopped { thread, registers: ptrace::getregs(thread)?, signal });
+        return Ok(Stopped { thread, registers: registers_of(thread)?, signal });
     }
     Err(Errno::EAGAIN)
 }

@@ -1,0 +1,190 @@
+"""`genba attach` while threads wait in calls of C, while the program calls exec, and where a program has more mappings than one reading of them gives.
+
+Owns: what each call returns, which nothing repeats for it (ctypes calls the C library directly). Never: judges samples; hardly any tick comes.
+"""
+
+import errno
+import os
+import random
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from entered import COUNTED, few, running, state
+from recording import Workshop
+from running_program import until
+
+pytestmark = pytest.mark.measures
+
+LIMIT_S = 3
+# Attaches go on for so long: a wait that began anew with one of them would last a second too long.
+ATTACHED_S = 2
+ON = signal.SIGRTMIN + 5
+# The sampling's own signals are not what is tried here.
+SELDOM = "--duration", "100ms", "--interval", "1s", "--quiet"
+
+CALLS = f"""\
+import ctypes, json, os, select, socket, struct, sys, threading, time
+libc = ctypes.CDLL(None, use_errno=True)
+said, kept, writers = {{}}, [], []
+near, far = socket.socketpair()
+near.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", {LIMIT_S}, 0))
+semaphores = libc.semget(0, 1, 0o600)
+signals = ctypes.create_string_buffer(128)
+libc.sigemptyset(signals)
+libc.sigaddset(signals, {ON})
+libc.pthread_sigmask(0, signals, None)
+
+def limit():
+    return (ctypes.c_long * 2)({LIMIT_S}, 0)
+
+def room():
+    return ctypes.create_string_buffer(12)
+
+def pipe():
+    reader, writer = os.pipe()
+    writers.append(writer)
+    return reader
+
+def polled():
+    kept.append(select.epoll())
+    kept[-1].register(pipe(), select.EPOLLIN)
+    return kept[-1].fileno()
+
+def operation(change):
+    return struct.pack("HhH", 0, change, 0)
+
+# What is waited for is made before the call.
+event, other, timed, bytes_of = polled(), polled(), polled(), pipe()
+LIMITED = {{
+    "select": lambda: libc.select(0, None, None, None, limit()),
+    "pselect": lambda: libc.pselect(0, None, None, None, limit(), None),
+    "poll": lambda: libc.poll(None, 0, {LIMIT_S * 1000}),
+    "ppoll": lambda: libc.ppoll(None, 0, limit(), None),
+    "nanosleep": lambda: libc.nanosleep(limit(), None),
+    "clock_nanosleep": lambda: libc.clock_nanosleep(time.CLOCK_MONOTONIC, 0, limit(), None),
+    "epoll_wait with a limit": lambda: libc.epoll_wait(timed, room(), 1, {LIMIT_S * 1000}),
+    "recv with a limit": lambda: libc.recv(near.fileno(), room(), 1, 0),
+}}
+ENDLESS = {{
+    "epoll_wait": lambda: libc.epoll_wait(event, room(), 1, -1),
+    "epoll_pwait": lambda: libc.epoll_pwait(other, room(), 1, -2, None),
+    "read": lambda: libc.read(bytes_of, room(), 1),
+    "semop": lambda: libc.semop(semaphores, operation(-1), 1),
+}}
+
+def waits(name, call):
+    ctypes.set_errno(0)
+    before = time.monotonic()
+    result = call()
+    said[name] = result, ctypes.get_errno(), time.monotonic() - before
+
+every = LIMITED | ENDLESS
+# genba looks at the threads in the order of their numbers.
+threads = {{name: threading.Thread(target=waits, args=(name, every[name])) for name in sorted(every, key=lambda name: name != sys.argv[1])}}
+for thread in threads.values():
+    thread.start()
+print("ready", flush=True)
+# Nobody is sent from within this call.
+waits("sigwaitinfo", lambda: libc.sigwaitinfo(signals, None))
+for name in LIMITED:
+    threads[name].join()
+for writer in writers:
+    os.write(writer, b"x")
+libc.semop(semaphores, operation(1), 1)
+for name in ENDLESS:
+    threads[name].join()
+libc.semctl(semaphores, 0, 0)
+print(json.dumps(said))
+"""
+
+TIMED = "select", "pselect", "poll", "ppoll", "nanosleep", "clock_nanosleep"
+ENDED = {"epoll_wait": 1, "epoll_pwait": 1, "read": 1, "semop": 0, "sigwaitinfo": ON}
+
+
+@pytest.mark.parametrize("first", ["select", "poll", "nanosleep", "epoll_wait"])
+def test_calls_of_c_that_wait(workshop: Workshop, first: str) -> None:
+    """What they return and their errno are those without genba. `first`: which thread is sent."""
+    with running(workshop, [workshop.interpreter.path, workshop.write("calls.py", CALLS), first]) as program:
+        end = time.monotonic() + ATTACHED_S
+        while time.monotonic() < end:
+            program.recorded("calls.genba", *SELDOM)
+        os.kill(program.pid, ON)
+        said = program.end()
+    assert {name: said[name][:2] for name in TIMED} == {name: [0, 0] for name in TIMED}, said
+    assert {name: said[name][:2] for name in ENDED} == {name: [result, 0] for name, result in ENDED.items()}, said
+    assert all(LIMIT_S <= said[name][2] < LIMIT_S + 1 for name in TIMED), said
+    # docs/limits.md names these two.
+    assert said["epoll_wait with a limit"][:2] in ([0, 0], [-1, errno.EINTR]), said
+    assert said["recv with a limit"][:2] in ([-1, errno.EAGAIN], [-1, errno.EINTR]), said
+
+
+BECOMES = """\
+import os, sys, time
+print("ready", flush=True)
+end = time.monotonic() + float(sys.argv[1])
+while time.monotonic() < end:
+    pass
+os.execv(sys.executable, [sys.executable, "-c", "import sys; sys.stdin.readline(); print('over'); sys.exit(7)"])
+"""
+
+
+@few
+def test_a_process_that_becomes_another_program_at_any_moment(workshop: Workshop) -> None:
+    """The new program is as it is alone, and nobody calls the process an ended one."""
+    chance = random.Random(17)
+    program_file = workshop.write("becomes.py", BECOMES)
+    for number in range(12):
+        with running(workshop, [workshop.interpreter.path, program_file, str(chance.uniform(0, 0.08))]) as program:
+            done = program.attach(f"becomes-{number}.genba", "--duration", "300ms", "--quiet")
+            stdout, stderr = program.process.communicate("\n", timeout=60)
+        assert (program.process.returncode, stdout, stderr) == (7, "over\n", ""), done.stderr
+        exists = (workshop.place.outside / f"becomes-{number}.genba").exists()
+        assert (done.returncode, exists) in ((0, True), (1, False)), done.stderr
+        assert done.returncode == 0 or "hint: " in done.stderr, done.stderr
+        assert "has ended" not in done.stderr and "panic" not in done.stderr, done.stderr
+
+
+PAGES = 30_000
+MAPPINGS = f"""\
+import ctypes, json, mmap, select, sys, threading
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+def mapped(count):
+    return libc.mmap(None, count * mmap.PAGESIZE, 0, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
+first = mapped({PAGES})
+for page in range(0, {PAGES}, 2):
+    assert libc.mprotect(first + page * mmap.PAGESIZE, mmap.PAGESIZE, mmap.PROT_READ) == 0
+over = threading.Event()
+def changes():
+    while not over.is_set():
+        libc.munmap(mapped(1), mmap.PAGESIZE)
+def expected():
+    return sum(number * number for number in range(5000))
+changing = threading.Thread(target=changes)
+changing.start()
+print("ready", flush=True)
+while not select.select([sys.stdin], [], [], 0)[0]:
+    total = expected()
+over.set()
+changing.join()
+print(json.dumps({{"total": total}}))
+"""
+
+
+@few
+def test_more_mappings_than_one_reading_gives(workshop: Workshop) -> None:
+    """The kernel gives some of them with each read, and the program goes on mapping in between."""
+    with running(workshop, [workshop.interpreter.path, workshop.write("mappings.py", MAPPINGS)]) as program:
+        assert len(Path(f"/proc/{program.pid}/maps").read_text().splitlines()) >= PAGES
+        before = state(program)
+        for number in range(3):
+            run = program.recorded(f"mappings-{number}.genba", "--duration", "500ms", "--quiet")
+        assert until(lambda: state(program) == before), (state(program), before)
+        assert program.end() == COUNTED
+    assert "expected" in run.report("--limit", "0", "--min-share", "0"), run.report()
