@@ -80,6 +80,37 @@ def test_ctrl_z_waits_until_a_dump_holds_no_thread(workshop: Workshop) -> None:
         assert program.process.poll() is None
 
 
+@pytest.mark.parametrize("then", [signal.SIGCONT, signal.SIGKILL])
+def test_genba_is_stopped_while_it_holds_threads(workshop: Workshop, then: int) -> None:
+    """By SIGSTOP, which cannot wait: they are held until genba goes on or is killed (docs/limits.md), and go on unharmed."""
+    with started(workshop, workshop.program("tests/programs/attached.py")) as program:
+        before = program.state()
+        seen, stopped = workshop.place.outside / "strace.txt", 0
+        first_interrupt = program.status("Threads") + 1
+        strace = ["strace", "-f", "-qq", "-o", str(seen), "-e", "trace=ptrace", "-e", f"inject=ptrace:signal=STOP:when={first_interrupt}"]
+        attach = [str(binary()), "attach", str(program.pid), "-o", str(workshop.place.outside / "stopped.genba"), "--duration", "50ms", "--quiet"]
+        with subprocess.Popen([*strace, *attach], env={**os.environ, **workshop.place.environment({})}) as tracing:
+            children = Path(f"/proc/{tracing.pid}/task/{tracing.pid}/children")
+            try:
+                while tracing.poll() is None:
+                    stops = seen.read_text().count("stopped by SIGSTOP") if seen.exists() else 0
+                    if stops > stopped:
+                        # Each of genba's threads has a line; the later ones may come when it goes on already.
+                        assert stopped or until(lambda: held(program.pid))
+                        stopped = stops
+                        for child in children.read_text().split():
+                            os.kill(int(child), then)
+                    time.sleep(0.01)
+            finally:
+                for child in children.read_text().split() if tracing.poll() is None else []:
+                    os.kill(int(child), signal.SIGKILL)
+        assert (tracing.returncode, stopped > 0) == (0 if then == signal.SIGCONT else -then, True)
+        assert until(lambda: program.state() == before), (program.state(), before)
+        program.recorded("after.genba", "--duration", "200ms", "--quiet")
+        said = program.end()
+    assert said["shortest_nap_ms"] >= 200
+
+
 def stopped_as_it_holds(workshop: Workshop, program: Program, *words: str) -> None:
     """strace sends Ctrl-Z as genba asks the first thread to stop: the tracer seizes each thread before, and strace counts its calls alone."""
     seen, stopped = workshop.place.outside / "strace.txt", 0

@@ -99,9 +99,17 @@ pub struct Entered {
     pub answer: u8,
     /// What it left in the session's place: its reason, if it refused.
     pub words: String,
-    /// The threads stood still for so long in all, in one or more stops; the longest.
+    pub held: Held,
+    /// The thread that was sent gave way for so long at most, if longer than the others were held.
+    pub gave_way: Duration,
+}
+
+/// How the threads of the program were stopped.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Held {
+    /// They stood still for so long in all, in one or more stops; the longest.
     pub stopped: Duration,
-    pub stopped_longest: Duration,
+    pub longest: Duration,
     pub stops: u32,
     pub threads: usize,
 }
@@ -121,8 +129,8 @@ pub enum NotEntered {
     /// A function of libc that is needed, by name.
     NoFunction(&'static str),
     NoRoom,
-    /// In the time that was given no thread stood where it could be used: the last reason.
-    NoMoment(Option<Unusable>),
+    /// In the time that was given no thread stood where it could be used: the last reason, and what the looks cost.
+    NoMoment(Option<Unusable>, Held),
     /// The dynamic linker refused the file.
     NotLoaded,
     /// The file is not genba's agent.
@@ -217,14 +225,7 @@ impl<'a> Entry<'a> {
     fn run(mut self) -> Result<Entered, NotEntered> {
         let program = OpenOptions::new().read(true).write(true).open(format!("/proc/{}/mem", self.asked.pid));
         let program = program.map_err(|error| unopened(&error))?;
-        let mut entered = Entered {
-            answer: 0,
-            words: String::new(),
-            stopped: Duration::ZERO,
-            stopped_longest: Duration::ZERO,
-            stops: 0,
-            threads: 0,
-        };
+        let mut held = Held::default();
         let mut last = None;
         let mut deadline = Instant::now() + self.asked.tried_max;
         while Instant::now() < deadline {
@@ -235,12 +236,12 @@ impl<'a> Entry<'a> {
             let tried = std::thread::scope(|scope| scope.spawn(|| self.stop_and_send(&program)).join());
             drop(unstopped);
             let Stopped { sent, threads, stopped } = tried.unwrap_or(Err(NotEntered::Ended))?;
-            entered.stops += 1;
-            entered.threads = threads;
-            entered.stopped += stopped;
-            entered.stopped_longest = entered.stopped_longest.max(stopped);
+            held.stops += 1;
+            held.threads = threads;
+            held.stopped += stopped;
+            held.longest = held.longest.max(stopped);
             match sent {
-                Ok(()) => return self.answer(entered),
+                Ok(()) => return self.answer(held, stopped),
                 Err(Unsent::Unusable(why)) => last = why.or(last),
                 Err(Unsent::Failed(why)) => return Err(why),
             }
@@ -256,7 +257,7 @@ impl<'a> Entry<'a> {
         Err(if self.filters.are_unread() {
             NotEntered::Filtered(Filtered::Unread(Errno::EAGAIN))
         } else {
-            NotEntered::NoMoment(last)
+            NotEntered::NoMoment(last, held)
         })
     }
 
@@ -378,10 +379,13 @@ impl<'a> Entry<'a> {
         }
     }
 
-    fn answer(&self, entered: Entered) -> Result<Entered, NotEntered> {
+    /// `stopped`: for so long that stop held all threads. The sent one gives way until the agent has begun.
+    fn answer(&self, held: Held, stopped: Duration) -> Result<Entered, NotEntered> {
+        let (is_through, let_go) = (self.state() != State::Beginning, Instant::now());
         self.hold(self.asked.patience);
+        let gave_way = if is_through { Duration::ZERO } else { stopped + let_go.elapsed() };
         match self.state() {
-            State::Answered(answer) => Ok(Entered { answer, words: self.words_left(), ..entered }),
+            State::Answered(answer) => Ok(Entered { answer, words: self.words_left(), held, gave_way }),
             State::NotLoaded => Err(NotEntered::NotLoaded),
             State::NoFunction => Err(NotEntered::NotTheAgent),
             State::NoThread => Err(NotEntered::NoThread),
@@ -389,6 +393,10 @@ impl<'a> Entry<'a> {
                 Err(NotEntered::Stopped)
             }
             State::Beginning => Err(NotEntered::Late),
+            // By exec in the middle of it: the agent went with the program before.
+            State::Free if maps::has_any(self.asked.pid) && self.asked.identity.is_same_process() => {
+                Err(NotEntered::Changed)
+            }
             State::Free => Err(NotEntered::Ended),
         }
     }

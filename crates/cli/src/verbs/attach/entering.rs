@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use genba_entry::filters::{Action, Filtered, Filters};
 use genba_entry::spot::Unusable;
-use genba_entry::{Asked, Door, Entered, NotEntered};
+use genba_entry::{Asked, Door, Entered, Held, NotEntered};
 use genba_process::interpreter::Interpreter;
 use genba_process::maps::Mapping;
 use genba_process::refusal::Refusal;
@@ -36,8 +36,11 @@ const LATE: u8 = 4;
 /// How the agent came in.
 pub enum Way {
     Entered(Entered),
-    /// By `sys.remote_exec`; the words are those of `Entered`.
-    Asked(String),
+    /// By `sys.remote_exec`; the words are those of `Entered`. Its threads were held if genba looked for one of them before.
+    Asked {
+        words: String,
+        held: Held,
+    },
 }
 
 /// What is the same for each process that is entered.
@@ -101,12 +104,14 @@ impl Entering {
             {
                 return Err(without_stacks(pid));
             }
-            Err(NotEntered::NotPermitted(_) | NotEntered::NoMoment(_)) if can_be_asked => {
+            Err(why @ (NotEntered::NotPermitted(_) | NotEntered::NoMoment(..))) if can_be_asked => {
                 if !interpreter.identity.is_still() {
                     return Err(not_entered(pid, &NotEntered::Changed));
                 }
-                let (answer, words) = remote_exec::enter(interpreter, &self.library, self.door, &asked.session)?;
-                (answer, Way::Asked(words))
+                let held = if let NotEntered::NoMoment(_, held) = why { held } else { Held::default() };
+                let (answer, words) = remote_exec::enter(interpreter, &self.library, self.door, &asked.session)
+                    .map_err(|failure| if held.stops == 0 { failure } else { failure.detail(held_before(&held)) })?;
+                (answer, Way::Asked { words, held })
             }
             Err(why) => {
                 self.has_no_libc.set(matches!(why, NotEntered::NoFunction(_)));
@@ -125,7 +130,7 @@ impl Entering {
                 .hint("try it again")),
             _ => Err(Failure::no(format!("the agent cannot record process {pid}"))
                 .detail(match way {
-                    Way::Entered(Entered { words, .. }) | Way::Asked(words) => words,
+                    Way::Entered(Entered { words, .. }) | Way::Asked { words, .. } => words,
                 })
                 .hint(format!("genba doctor {pid} says what is allowed there"))),
         }
@@ -194,27 +199,52 @@ impl Way {
     /// `longest`: for which each thread was held once more, where that was needed.
     pub fn words(&self, pid: u32, longest: Duration) -> String {
         let (how, held) = match self {
-            Way::Entered(entered) => (held(entered), "and each again"),
-            Way::Asked(_) => ("it was asked by sys.remote_exec".to_owned(), "each thread was held"),
+            Way::Entered(entered) => (entered_words(entered), "and each again"),
+            Way::Asked { held, .. } if held.stops > 0 => {
+                (format!("it was asked by sys.remote_exec; {}", held_before(held)), "and each again")
+            }
+            Way::Asked { .. } => ("it was asked by sys.remote_exec".to_owned(), "each thread was held"),
         };
         let once_more = match self {
             _ if !longest.is_zero() => format!(", {held} for up to {} to get a stack for signals", time(longest)),
-            Way::Entered(_) => String::new(),
-            Way::Asked(_) => ", no thread was held".to_owned(),
+            Way::Asked { held, .. } if held.stops == 0 => ", no thread was held".to_owned(),
+            Way::Entered(_) | Way::Asked { .. } => String::new(),
         };
         format!("recording process {pid}: {how}{once_more}; Ctrl-C ends the recording")
     }
+
+    /// For how long its threads stood still.
+    pub const fn stopped(&self) -> Duration {
+        match self {
+            Way::Entered(Entered { held, .. }) | Way::Asked { held, .. } => held.stopped,
+        }
+    }
 }
 
-fn held(entered: &Entered) -> String {
-    let threads = figures::counted(entered.threads as u64, "thread", "threads");
-    let were = if entered.threads == 1 { "was" } else { "were" };
-    let longest = if entered.stops > 1 {
-        format!(" in {} stops, {} the longest", entered.stops, time(entered.stopped_longest))
+fn entered_words(entered: &Entered) -> String {
+    let gave_way = if entered.gave_way.is_zero() {
+        String::new()
+    } else {
+        format!(", and the one that genba used for up to {}", time(entered.gave_way))
+    };
+    format!("{}{gave_way}", held_words(&entered.held))
+}
+
+/// `12 threads were held for 0.4 ms`
+fn held_words(held: &Held) -> String {
+    let threads = figures::counted(held.threads as u64, "thread", "threads");
+    let were = if held.threads == 1 { "was" } else { "were" };
+    let longest = if held.stops > 1 {
+        format!(" in {} stops, {} the longest", held.stops, time(held.longest))
     } else {
         String::new()
     };
-    format!("{threads} {were} held for {}{longest}", time(entered.stopped))
+    format!("{threads} {were} held for {}{longest}", time(held.stopped))
+}
+
+/// Of looks that found no thread.
+fn held_before(held: &Held) -> String {
+    format!("{} before, as genba looked for one that it can use", held_words(held))
 }
 
 fn time(time: Duration) -> String {
@@ -241,7 +271,8 @@ fn not_entered(pid: u32, why: &NotEntered) -> Failure {
             .hint("start the program with it: genba run app.py"),
         NotEntered::Stopped => stopped(pid, "by a signal (Ctrl-Z, SIGSTOP) or a debugger")
             .hint(format!("kill -CONT {pid} lets it go on")),
-        NotEntered::NoMoment(last) => failed(format!("in two seconds none of its threads was where genba can use it: {}", words_of(*last)))
+        NotEntered::NoMoment(last, held) => failed(format!("in two seconds none of its threads was where genba can use it: {}", words_of(*last)))
+            .detail(held_words(held))
             .hint("try it again; genba dump shows what its threads do"),
         NotEntered::NotLoaded => failed("its dynamic linker does not load genba's library".to_owned())
             .detail("its /tmp is mounted noexec, or a seccomp filter or a security module forbids it")
@@ -296,5 +327,34 @@ fn words_of(why: Option<Unusable>) -> String {
         Some(Unusable::Stack) => "with too little stack, or on one of its own".to_owned(),
         Some(Unusable::Uninterruptible) => "in uninterruptible sleep".to_owned(),
         None => "still in the code of another genba that enters".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Entered, Held, NotEntered, Way, not_entered};
+    use std::time::Duration;
+
+    const ZERO: Duration = Duration::ZERO;
+
+    #[test]
+    fn each_stop_is_in_the_line() {
+        let ms = Duration::from_millis;
+        let held = Held { stopped: ms(40), longest: ms(25), stops: 3, threads: 2 };
+        let entered = |gave_way| Way::Entered(Entered { answer: 0, words: String::new(), held, gave_way });
+        let asked = |held| Way::Asked { words: String::new(), held };
+        let check = |way: &Way, longest, words: &str| {
+            assert_eq!(way.words(7, longest), format!("recording process 7: {words}; Ctrl-C ends the recording"));
+        };
+        let stops = "2 threads were held for 40.0 ms in 3 stops, 25.0 ms the longest";
+        check(&entered(ZERO), ZERO, stops);
+        check(&entered(ms(312)), ZERO, &format!("{stops}, and the one that genba used for up to 312 ms"));
+        check(&entered(ZERO), ms(1), &format!("{stops}, and each again for up to 1.00 ms to get a stack for signals"));
+        check(&asked(Held::default()), ZERO, "it was asked by sys.remote_exec, no thread was held");
+        let before =
+            format!("it was asked by sys.remote_exec; {stops} before, as genba looked for one that it can use");
+        check(&asked(held), ZERO, &before);
+        let failure = not_entered(7, &NotEntered::NoMoment(None, held)).to_string();
+        assert!(failure.contains(stops), "{failure}");
     }
 }

@@ -77,10 +77,7 @@ pub fn ask(interpreter: &Interpreter, choice: &Choice, wants: Wants, interrupt: 
         has_no_libc: Cell::new(false),
     };
     let way = entered(&entering, interpreter, interrupt)?;
-    let stopped_ns = match way {
-        Way::Entered(entered) => u64::try_from(entered.stopped.as_nanos()).unwrap_or(u64::MAX),
-        Way::Asked(_) => 0,
-    };
+    let stopped_ns = u64::try_from(way.stopped().as_nanos()).unwrap_or(u64::MAX);
     let walk_max = Duration::from_nanos(choice.copy_ns_max.max(choice.in_place_ns_max));
     let deadline = Instant::now() + GIL_MAX + walk_max + MORE;
     let bytes = loop {
