@@ -34,13 +34,14 @@ def test_round_after_round_leaves_the_program_as_it_was(workshop: Workshop) -> N
         time.sleep(1)
         expected = alone.end()
     with started(workshop, program_file) as program:
-        before = program.state()
+        before, timers = program.state(), program.timers()
         run = program.recorded("first.genba", "--duration", "500ms")
         program.recorded("second.genba", "--duration", "100ms", "--quiet")
-        settled_kb = program.status("VmRSS")
+        # The library stays mapped.
+        settled_kb, mapped = program.status("VmRSS"), program.mapped_files()
         for number in range(2, ROUNDS):
             program.recorded(f"round-{number % 4}.genba", "--duration", "100ms", "--quiet")
-        assert program.state() == before
+        assert (program.state(), program.timers(), program.mapped_files()) == (before, timers, mapped)
         assert program.status("VmRSS") <= settled_kb + MORE_KB_MAX
         said = program.end()
     assert (said["digests"], said["total"]) == (expected["digests"], expected["total"])
@@ -196,6 +197,30 @@ def test_a_program_that_forks_all_the_time(workshop: Workshop) -> None:
         for number in range(3):
             program.recorded(f"forks-{number}.genba", "--duration", "300ms", "--quiet", "--no-children")
         assert program.end() == {"bad": 0, "has_forked": True}
+
+
+THREADS = """\
+import json, select, sys, threading
+print("ready", flush=True)
+sums, rounds = set(), 0
+def adds(count):
+    sums.add(sum(range(count)))
+while not select.select([sys.stdin], [], [], 0)[0]:
+    threads = [threading.Thread(target=adds, args=(1000,)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    rounds += 1
+print(json.dumps({"sums": list(sums), "has_started": rounds > 10}))
+"""
+
+
+def test_a_program_that_starts_and_ends_threads_all_the_time(workshop: Workshop) -> None:
+    with started(workshop, workshop.write("threads.py", THREADS)) as program:
+        for number in range(3):
+            program.recorded(f"threads-{number}.genba", "--duration", "300ms", "--quiet")
+        assert program.end() == {"sums": [sum(range(1000))], "has_started": True}
 
 
 SHORT_LIVED = """\

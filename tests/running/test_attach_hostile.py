@@ -53,11 +53,6 @@ def holding(workshop: Workshop, held: dict[str, Path], name: str, ms: int, threa
         yield program
 
 
-def mapped_files(program: Program) -> list[str]:
-    """Files only: the C library keeps memory of threads that have ended."""
-    return sorted(line.split(maxsplit=5)[5] for line in Path(f"/proc/{program.pid}/maps").read_text().splitlines() if "/" in line)
-
-
 @few
 @pytest.mark.parametrize("name", ["in_loader", "load", "in_stdio", "in_malloc"])
 def test_another_thread_holds_a_lock(workshop: Workshop, held: dict[str, Path], name: str) -> None:
@@ -66,11 +61,11 @@ def test_another_thread_holds_a_lock(workshop: Workshop, held: dict[str, Path], 
         # What loads a library again and again has its file open for a moment each time.
         before = min((state(program) for _ in range(20)), key=lambda one: len(one[2]))
         program.recorded("first.genba", "--duration", "600ms", "--quiet")
-        mapped = mapped_files(program)
+        mapped = program.mapped_files()
         run = program.recorded("second.genba", "--duration", "600ms", "--quiet")
         assert until(lambda: state(program) == before), (state(program), before)
         # A library that takes its time to load comes and goes by itself.
-        assert name == "load" or mapped_files(program) == mapped
+        assert name == "load" or program.mapped_files() == mapped
         assert program.end() == UNDISTURBED
     names = {frame.name.rpartition(".")[2] for stack in run.collapsed("--weight", "wall") for frame in stack.frames}
     # On a busy machine the computing itself may be in no sample.
@@ -148,7 +143,7 @@ def test_a_thread_that_an_allocator_has_called(workshop: Workshop, tmp_path: Pat
         assert until(lambda: Path(f"/proc/{program.pid}/syscall").read_text().startswith("0 0x0 "))
         done = program.attach("inside.genba", "--duration", "100ms", "--quiet")
         assert (done.returncode, "hint: " in done.stderr) == (1, True), done.stderr
-        assert not [name for name in mapped_files(program) if "genba-agent" in name]
+        assert not [name for name in program.mapped_files() if "genba-agent" in name]
         stdout, stderr = program.process.communicate("x", timeout=20)
     assert (program.process.returncode, stdout) == (0, f"{ord('x')}\n"), stderr
 

@@ -52,6 +52,15 @@ class Program:
     def descriptors(self) -> set[str]:
         return set(os.listdir(f"/proc/{self.pid}/fd"))
 
+    def mapped_files(self) -> list[str]:
+        """Files only: the C library keeps memory of threads that have ended."""
+        return sorted(line.split(maxsplit=5)[5] for line in Path(f"/proc/{self.pid}/maps").read_text().splitlines() if "/" in line)
+
+    def timers(self) -> str:
+        """Those of POSIX, as the kernel lists them; nothing on a kernel that does not."""
+        listed = Path(f"/proc/{self.pid}/timers")
+        return listed.read_text() if listed.exists() else ""
+
     def has_genba_thread(self) -> bool:
         names = [Path(task, "comm") for task in Path(f"/proc/{self.pid}/task").iterdir()]
         return any(name.exists() and name.read_text() == "genba\n" for name in names)
