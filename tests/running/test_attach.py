@@ -240,6 +240,7 @@ print("{}")
 
 
 def test_children_that_end_at_once_are_one_line(workshop: Workshop) -> None:
+    workshop.may_be_unfinished = True
     with started(workshop, workshop.write("short_lived.py", SHORT_LIVED)) as program:
         done = program.attach("short-lived.genba", "--duration", "4s")
         assert done.returncode == 0, done.stderr

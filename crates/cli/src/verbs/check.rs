@@ -42,12 +42,15 @@ pub fn check(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let findings: Vec<String> =
         faults.iter().map(ToString::to_string).chain(violations.iter().map(ToString::to_string)).collect();
     if findings.is_empty() {
-        let which =
-            if notes.iter().any(|fault| fault.kind == FaultKind::Unfinished) { "finished block" } else { "block" };
-        read::print(&format!("every {which} is intact, both laws hold\n"))?;
+        read::print("every block is intact, both laws hold\n")?;
         return Ok(ExitCode::SUCCESS);
     }
+    let is_unfinished = faults.iter().all(|fault| fault.kind == FaultKind::Unfinished);
     let what = match (faults.is_empty(), violations.is_empty()) {
+        (false, true) if is_unfinished => format!(
+            "{shown} is unfinished: a process was killed while its block was written, or could write no more (a full disk); \
+            both laws hold in what is there"
+        ),
         (false, true) => format!("{shown} is damaged; both laws hold in what is intact"),
         (true, _) => format!("the accounting of {shown} does not add up"),
         (false, false) => format!("{shown} is damaged, and the accounting of what is intact does not add up"),

@@ -11,8 +11,7 @@ pub enum FaultKind {
     Damaged,
     /// The file ends within a block.
     Cut,
-    /// The next block begins within a block, whose process wrote none after it: it ended while it wrote. A warning: what a process
-    /// did after its last block is never in a recording.
+    /// The next block begins within a block, and its process wrote none after it: it was killed, or could write no more.
     Unfinished,
     /// Sequence numbers of a process key are missing.
     Lost,
@@ -46,9 +45,9 @@ pub struct BlockName {
 }
 
 impl Fault {
-    /// True where the file holds all that its writers finished.
-    pub const fn is_warning(&self) -> bool {
-        matches!(self.kind, FaultKind::Duplicate | FaultKind::Unfinished)
+    /// True where nothing is missing from the recording.
+    pub fn is_warning(&self) -> bool {
+        self.kind == FaultKind::Duplicate
     }
 }
 

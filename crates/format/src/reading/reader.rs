@@ -243,7 +243,7 @@ impl Place<'_> {
             wrong(FaultKind::Unfinished, payload_at + written, "payload", expected_bytes(), format!("{written}"))
         };
         let Some(payload) = rest.get(..frame.payload_bytes as usize) else {
-            return match memchr::memmem::find(rest, &MAGIC).filter(|_| self.ended) {
+            return match self.ended.then(|| memchr::memmem::find(rest, &MAGIC)).flatten() {
                 Some(written) => unfinished(written),
                 None => wrong(FaultKind::Cut, self.bytes.len(), "payload", expected_bytes(), format!("{}", rest.len())),
             };

@@ -82,12 +82,7 @@ pub fn read(bytes: &[u8]) -> Result<Recording, NotARecording> {
         }
     }
     recording.lost.extend(order.lost_at_the_end(&faults));
-    for fault in faults.iter_mut().filter(|fault| fault.kind == FaultKind::Unfinished) {
-        // A process that wrote on did not end: the file lost bytes since.
-        if fault.owner.is_some_and(|name| order.has_later(name)) {
-            fault.kind = FaultKind::Damaged;
-        }
-    }
+    order.settle(&mut faults);
     faults.sort_by_key(|fault| fault.byte);
     recording.faults = faults;
     Ok(recording)
@@ -148,9 +143,20 @@ impl Order {
         Ok(lost.map(|lost| (lost, missing(block, number, lost))))
     }
 
-    /// Whether a block of the same process key and a higher number was accepted.
-    fn has_later(&self, name: BlockName) -> bool {
-        self.processes.get(&name.process_key).is_some_and(|process| process.expected > name.sequence)
+    /// A process that wrote on was not ended in the middle of a block: the file lost bytes since, and is damaged.
+    pub fn settle(&self, faults: &mut [Fault]) {
+        let mut last: HashMap<ProcessKey, u64> = HashMap::new();
+        for name in faults.iter().filter_map(|fault| fault.owner) {
+            let sequence = last.entry(name.process_key).or_default();
+            *sequence = name.sequence.max(*sequence);
+        }
+        for fault in faults.iter_mut().filter(|fault| fault.kind == FaultKind::Unfinished) {
+            let Some(name) = fault.owner else { continue };
+            let accepted = self.processes.get(&name.process_key).map_or(0, |process| process.expected);
+            if accepted > name.sequence || last.get(&name.process_key).is_some_and(|last| *last > name.sequence) {
+                fault.kind = FaultKind::Damaged;
+            }
+        }
     }
 
     /// Blocks behind the last one accepted of a process key which only a fault knows of.

@@ -81,7 +81,7 @@ fn a_short_write_within_the_file_costs_one_block() {
 
 /// A process that is killed while it writes: the kernel leaves what the page before holds.
 #[test]
-fn a_block_that_its_process_did_not_live_to_finish_is_a_warning() {
+fn a_block_that_its_process_did_not_live_to_finish_is_unfinished() {
     let blocks = small::blocks();
     let child = blocks.iter().position(|(header, _)| header.process_key == small::CHILD).expect("a child");
     let whole = |from: &[_]| small::encode(from);
@@ -91,12 +91,19 @@ fn a_block_that_its_process_did_not_live_to_finish_is_a_warning() {
     let recording = read(&bytes).expect("a recording");
     assert_eq!(names(&recording), "p0 p1 p2 k0");
     let [fault] = &recording.faults[..] else { panic!("{:?}", recording.faults) };
-    assert_eq!((fault.kind, fault.is_warning()), (FaultKind::Unfinished, true), "{fault}");
+    assert_eq!(fault.kind, FaultKind::Unfinished, "{fault}");
     assert_eq!(fault.byte, (whole(&blocks[..child]).len() + written) as u64);
     assert_eq!(recording.lost.len(), 1, "it is counted as lost all the same");
     // Nothing behind it: whether the file was cut nobody can tell.
     let cut = read(&bytes[..fault.byte as usize]).expect("a recording");
     assert_eq!(cut.faults[0].kind, FaultKind::Cut);
+    // Two of one process: it went on after the first.
+    let mut twice = blocks[child].clone();
+    twice.0.sequence += 1;
+    let later = small::encode(&[twice]);
+    let bytes = [&bytes[..fault.byte as usize], &later[..later.len() * 3 / 4], &whole(&blocks[child + 1..])].concat();
+    let kinds: Vec<_> = read(&bytes).expect("a recording").faults.iter().map(|fault| fault.kind).collect();
+    assert_eq!(kinds, [FaultKind::Damaged, FaultKind::Unfinished]);
 }
 
 #[test]

@@ -47,6 +47,7 @@ impl Growing {
     pub fn recording(&mut self) -> &Recording {
         self.recording.lost.clone_from(&self.lost);
         self.recording.lost.extend(self.order.lost_at_the_end(&self.recording.faults));
+        self.order.settle(&mut self.recording.faults);
         &self.recording
     }
 
