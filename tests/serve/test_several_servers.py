@@ -244,7 +244,7 @@ def test_a_part_whose_commit_was_not_answered_is_kept(servers: Callable[..., Ser
         line.is_armed.set()
         answer = client.append(recording_id, len(sent), piece)
         sent += piece
-    answer.expect(500)
+    answer.expect(503)
     assert client.offset(recording_id) == len(sent) and client.content(recording_id) == sent
     assert server.verb("check").returncode == 0
     line.listener.close()

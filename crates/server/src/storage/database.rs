@@ -25,16 +25,24 @@ const WAIT_S: u64 = 8;
 /// For an answer of PostgreSQL. sqlx sets no TCP keepalive, so without this a request would wait for a lost host until the kernel gives up: minutes
 /// for what was not delivered, without an end for what was. Longer than a statement may wait for a lock, shorter than proxies wait for an answer.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(45);
-/// For a connection that somebody gave back: what was begun on it is rolled back, or the connection is closed.
+/// For a connection that somebody gave back: what is begun on it is rolled back, or the connection is closed.
 const RELEASED_WITHIN: Duration = Duration::from_secs(5);
+/// No row within a transaction, which sqlx does not see where nobody waited for the answer to BEGIN; an error where such a one has failed.
+const IS_ALONE: &str = "SELECT 1 WHERE now() = statement_timestamp()";
+/// Of `/health`: who asks gives up soon.
+const HEALTHY_WITHIN: Duration = Duration::from_secs(WAIT_S);
 /// SQLite's SQLITE_FULL and PostgreSQL's disk_full.
 const FULL: [&str; 2] = ["13", "53100"];
-/// SQLite's SQLITE_BUSY with its two finer kinds, and PostgreSQL's lock_not_available.
-const BUSY: [&str; 4] = ["5", "261", "517", "55P03"];
-/// Whoever waits for a lock gives up after a while, a transaction whose server is gone ends, and PostgreSQL closes the connections of a lost host
-/// after a minute. Without the last four settings a transaction of `begin_patient` would keep its lock there for two hours.
-const POSTGRES_LIMITS: [&str; 6] = [
+/// SQLite's SQLITE_BUSY with its two finer kinds, and PostgreSQL's lock_not_available and query_canceled.
+const BUSY: [&str; 5] = ["5", "261", "517", "55P03", "57014"];
+/// PostgreSQL's admin_shutdown, crash_shutdown and cannot_connect_now.
+const GONE: [&str; 3] = ["57P01", "57P02", "57P03"];
+/// Whoever waits for a lock gives up after a while, PostgreSQL ends a statement before nobody waits for it (it would go on, and others beside it),
+/// a transaction whose server is gone ends, and PostgreSQL closes the connections of a lost host after a minute. Without the last four settings a
+/// transaction of `begin_patient` would keep its lock there for two hours. Migrations run within these limits, too.
+const POSTGRES_LIMITS: [&str; 7] = [
     "SET lock_timeout = '20s'",
+    "SET statement_timeout = '40s'",
     "SET idle_in_transaction_session_timeout = '120s'",
     "SET tcp_keepalives_idle = 30",
     "SET tcp_keepalives_interval = 10",
@@ -110,7 +118,8 @@ impl Database {
                 Box::pin(async move {
                     // The pool's own look at the connection has no limit, and keeps its place in the pool meanwhile.
                     if kind == Kind::Postgres {
-                        within(Some(RELEASED_WITHIN), connection.ping()).await?;
+                        let alone = within(Some(RELEASED_WITHIN), connection.fetch_optional(IS_ALONE)).await?;
+                        return Ok(alone.is_some());
                     }
                     Ok(true)
                 })
@@ -156,7 +165,7 @@ impl Database {
     }
 
     pub async fn is_there(&self) -> bool {
-        answered(self.kind, sqlx::query("SELECT 1").execute(&self.pool)).await.is_ok()
+        within(Some(HEALTHY_WITHIN), sqlx::query("SELECT 1").execute(&self.pool)).await.is_ok()
     }
 
     pub async fn close(&self) {
@@ -175,7 +184,7 @@ pub fn kind_of(connection: &AnyConnection) -> Kind {
     if connection.backend_name() == <sqlx::Postgres as sqlx::Database>::NAME { Kind::Postgres } else { Kind::Sqlite }
 }
 
-/// All that goes to the database goes through here. A file needs no limit: it is there, or an error says that it is not.
+/// What a request asks of the database goes through here. A file needs no limit: it is there, or an error says that it is not.
 pub async fn answered<Answer>(
     kind: Kind,
     asked: impl Future<Output = Result<Answer, sqlx::Error>>,
@@ -198,7 +207,14 @@ pub async fn roll_back(transaction: Transaction<'static, Any>) -> Result<(), Pro
 
 /// Why there is no connection: the pool tries again and again, and does not tell what it met.
 async fn refusal(options: &AnyConnectOptions) -> sqlx::Error {
-    let tried = tokio::time::timeout(Duration::from_secs(WAIT_S), AnyConnection::connect_with(options)).await;
+    let try_it = async {
+        let mut connection = AnyConnection::connect_with(options).await?;
+        for setting in if kind_of(&connection) == Kind::Postgres { &POSTGRES_LIMITS[..] } else { &[] } {
+            connection.execute(*setting).await?;
+        }
+        Ok::<_, sqlx::Error>(())
+    };
+    let tried = tokio::time::timeout(Duration::from_secs(WAIT_S), try_it).await;
     tried.ok().and_then(Result::err).unwrap_or(sqlx::Error::PoolTimedOut)
 }
 
@@ -221,13 +237,13 @@ pub fn failed(error: &sqlx::Error) -> Problem {
     match error {
         error if is_full(error) => Problem::disk_full(),
         error if is_busy(error) => Problem::new(503, "the database is busy")
-            .detail("somebody else changes the same for long")
+            .detail("somebody else changes the same for long, or an answer takes long to find")
             .hint("try again: what was acknowledged is safe"),
         sqlx::Error::PoolTimedOut => {
             Problem::new(503, "the database is busy").detail(format!("no connection was free for {WAIT_S} s"))
         }
-        // Of `within`, or of the kernel.
-        sqlx::Error::Io(cause) if cause.kind() == ErrorKind::TimedOut => {
+        // Of `within` or of the kernel; or PostgreSQL ends, or begins.
+        error if matches!(error, sqlx::Error::Io(_)) || has_code(error, &GONE) => {
             eprintln!("error: a statement of the database: {}", plain(error));
             Problem::new(503, "the database does not answer")
                 .detail("its host or the network may be lost")

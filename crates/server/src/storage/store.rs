@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::{StreamExt, TryStreamExt, stream};
+use futures_util::{StreamExt, stream};
 use object_store::aws::AmazonS3Builder;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path as Key;
 use object_store::{Error, ObjectStore, ObjectStoreExt, RetryConfig, WriteMultipart};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::sync::Semaphore;
 use url::Url;
 
 use crate::words::problem::Problem;
@@ -20,7 +21,10 @@ use crate::words::random;
 /// Of one part of a large object. S3 wants at least 5 MiB.
 const PART_BYTES: usize = 8 << 20;
 const PARTS_AT_ONCE: usize = 2;
+/// By all tasks that delete.
 const DELETES_AT_ONCE: usize = 8;
+/// A store in which so many of a list cannot be deleted does not answer.
+const DELETES_FAILED_MAX: usize = 8;
 /// Of a bucket that does not answer: whoever asks waits for less than a minute.
 const TRIES: usize = 4;
 const TRIED_FOR: Duration = Duration::from_secs(20);
@@ -35,6 +39,7 @@ pub struct Store {
     /// Of a store that is a folder.
     folder: Option<Arc<LocalFileSystem>>,
     prefix: Key,
+    delete_turns: Arc<Semaphore>,
 }
 
 impl Store {
@@ -50,7 +55,7 @@ impl Store {
             .with_fsync(true)
             .with_automatic_cleanup(true);
         let files = Arc::new(files);
-        Ok(Store { objects: Arc::clone(&files) as Arc<dyn ObjectStore>, folder: Some(files), prefix: Key::default() })
+        Ok(Store::new(Arc::clone(&files) as Arc<dyn ObjectStore>, Some(files), Key::default()))
     }
 
     /// `s3://BUCKET` or `s3://BUCKET/PREFIX`; keys, region and endpoint come from the variables that S3's own tools read.
@@ -70,7 +75,11 @@ impl Store {
             .with_retry(RetryConfig { max_retries: TRIES, retry_timeout: TRIED_FOR, ..RetryConfig::default() })
             .build()
             .map_err(|error| Problem::new(503, format!("cannot use the bucket {bucket}")).detail(error.to_string()))?;
-        Ok(Store { objects: Arc::new(objects), folder: None, prefix })
+        Ok(Store::new(Arc::new(objects), None, prefix))
+    }
+
+    fn new(objects: Arc<dyn ObjectStore>, folder: Option<Arc<LocalFileSystem>>, prefix: Key) -> Store {
+        Store { objects, folder, prefix, delete_turns: Arc::new(Semaphore::new(DELETES_AT_ONCE)) }
     }
 
     pub fn is_folder(&self) -> bool {
@@ -186,15 +195,26 @@ impl Store {
         }
     }
 
-    /// Several at a time. The first that fails ends it: a store that does not answer would be tried again for each of them.
+    /// Several at a time. Err: the first that failed. A few that cannot be deleted keep no others; many end it, as each would be tried again and
+    /// again in a store that does not answer.
     pub async fn delete_all(&self, keys: Vec<Key>) -> Result<(), Problem> {
         let store = self.clone();
         let delete = move |key: Key| {
             let store = store.clone();
-            async move { store.delete(&key).await }
+            async move {
+                let _turn = store.delete_turns.acquire().await;
+                store.delete(&key).await
+            }
         };
-        let keys = stream::iter(keys.into_iter().map(Ok::<_, Problem>));
-        keys.try_for_each_concurrent(DELETES_AT_ONCE, delete).await
+        let mut deleted = stream::iter(keys).map(delete).buffer_unordered(DELETES_AT_ONCE);
+        let mut failures = Vec::new();
+        while let Some(done) = deleted.next().await {
+            failures.extend(done.err());
+            if failures.len() == DELETES_FAILED_MAX {
+                break;
+            }
+        }
+        failures.into_iter().next().map_or(Ok(()), Err)
     }
 
     /// Objects below a folder of the store, with how old they are in milliseconds.
@@ -276,8 +296,6 @@ fn first_line(error: &Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
-
     use object_store::memory::InMemory;
     use object_store::throttle::{ThrottleConfig, ThrottledStore};
 
@@ -289,7 +307,7 @@ mod tests {
     fn many_objects_are_deleted_several_at_a_time() {
         let slow = ThrottleConfig { wait_delete_per_call: EACH, ..ThrottleConfig::default() };
         let objects = Arc::new(ThrottledStore::new(InMemory::new(), slow));
-        let store = Store { objects, folder: None, prefix: Key::default() };
+        let store = Store::new(objects, None, Key::default());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(async {
             let count = 4 * DELETES_AT_ONCE;
@@ -297,11 +315,31 @@ mod tests {
             for key in &keys {
                 store.put(key, Bytes::from_static(b"some bytes")).await.expect("it is put");
             }
-            let begun = Instant::now();
-            store.delete_all(keys).await.expect("they are deleted");
-            // One after the other they take at least as long as that.
-            assert!(begun.elapsed() < EACH * u32::try_from(count).expect("a few"), "{:?}", begun.elapsed());
+            let deleter = store.clone();
+            let deleting = tokio::spawn(async move { deleter.delete_all(keys).await });
+            let mut turns_left = DELETES_AT_ONCE;
+            while !deleting.is_finished() {
+                turns_left = turns_left.min(store.delete_turns.available_permits());
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            deleting.await.expect("a task").expect("they are deleted");
+            assert_eq!(turns_left, 0, "all of them are in use at once");
             assert!(store.list(UPLOADS).await.expect("a list").is_empty());
+        });
+    }
+
+    #[test]
+    fn one_that_cannot_be_deleted_keeps_no_others() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::embedded(folder.path()).expect("a store");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let [first, last] = ["first", "last"].map(|name| store.key(&[UPLOADS, name]));
+            // A folder with something in it, in the place of an object.
+            std::fs::create_dir_all(folder.path().join(FOLDER).join(UPLOADS).join("first/within")).expect("a folder");
+            store.put(&last, Bytes::from_static(b"some bytes")).await.expect("it is put");
+            store.delete_all(vec![first, last.clone()]).await.expect_err("one is a folder");
+            assert_eq!(store.bytes_of(&last).await, Ok(None));
         });
     }
 }
