@@ -40,10 +40,11 @@ def in_samples(made: Run) -> float:
     return part
 
 
-def agrees(row: dict, known: float) -> bool:
+def agrees(row: dict, known: float, lost: float = 0) -> bool:
     """Within five standard deviations of what the row itself says, which is what a right estimate leaves once in a million times, and 2 %
-    for what a function asks for beside the known."""
-    return abs(row["allocated_bytes"] - known) <= row["allocated_margin_bytes"] / 1.96 * 5 + 0.02 * known
+    for what a function asks for beside the known. Up to `lost` less: bytes in no sample, of which nothing says whose they were."""
+    slack = row["allocated_margin_bytes"] / 1.96 * 5 + 0.02 * known
+    return -slack - lost <= row["allocated_bytes"] - known <= slack
 
 
 @pytest.mark.parametrize("kind", ["small", "large", "huge", "family"])
@@ -62,11 +63,12 @@ def test_a_list_that_grows(workshop: Workshop) -> None:
 
 def test_two_lines_of_three_allocators(workshop: Workshop) -> None:
     made, known = run(workshop, "mixed")
-    part = in_samples(made)
+    # Not a like part of each line: the sampler had no CPU for a while of the program's run.
+    lost = known * (1 - in_samples(made))
     rows = made.report_json("--weight", "allocated")["rows"]
     by_text = {row["expression"]: row for row in rows if row["function"] == "of_mixed"}
     for text in ("bytes(SMALL)", "bytes(LARGE)", "bytes(LARGE + 0)"):
-        assert agrees(by_text[text], known / 3 * part), (text, by_text[text], known)
+        assert agrees(by_text[text], known / 3, lost), (text, by_text[text], known)
 
 
 def test_what_free_lists_serve_is_not_counted(workshop: Workshop, python: Interpreter) -> None:
