@@ -112,7 +112,7 @@ untuned: build ## the first screens of ten slow programs that no rule was tuned 
 # build/bench.jsonl, and `python make/measured.py build/bench.jsonl` puts them into the page.
 bench: build ## what genba costs, beside an empty handler and other profilers; ROUNDS, WORKS, WAYS, PARTS, BEFORE, PYTHON choose; UPDATE=1
 	@make/prepare.sh tools packages peers
-	$(if $(UPDATE),rm -f build/bench.jsonl)
+	$(if $(UPDATE),: > build/bench.jsonl)
 	$(if $(UPDATE),GENBA_FIGURES=$(CURDIR)/build/bench.jsonl )$(TOOLS)/bin/python benches/bench.py
 	$(if $(UPDATE),$(TOOLS)/bin/python make/measured.py build/bench.jsonl)
 

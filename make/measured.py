@@ -38,7 +38,7 @@ NEVER_RUN = "The long run (`make soak`) was not begun.\n"
 def main() -> int:
     lines = [json.loads(line) for path in sys.argv[1:] for line in Path(path).read_text().splitlines()]
     if not lines:
-        sys.exit("error: no figures to make docs/measured.md of\nhint: make soak")
+        sys.exit("error: no figures to make docs/measured.md of\nhint: make soak, or make bench UPDATE=1")
     before = PAGE.read_text() if PAGE.exists() else ""
     sections = {name: rows for name, rows in rows_of(before).items() if still_there(name)}
     figures = [line for line in lines if "figure" in line]

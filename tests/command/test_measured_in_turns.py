@@ -13,6 +13,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -440,21 +441,58 @@ def test_a_terminal_sees_how_far_it_is(tmp_path: Path) -> None:
     assert bench.returncode == 0 and stdout.startswith(b"Benchmark 1: cat held\n"), (seen, stdout)
 
 
-def test_a_command_that_asks_at_the_terminal_is_not_waited_for(tmp_path: Path) -> None:
-    command = [str(binary()), "bench", "--prepare", "touch ran; read answer < /dev/tty", "true"]
+def at_a_terminal(command: list[str], folder: Path) -> tuple[int, bytes]:
+    """Its exit code, and what it wrote on its controlling terminal."""
     child, terminal = pty.fork()
     if child == 0:
-        os.chdir(tmp_path)
-        os.execve(command[0], command, {"PATH": os.environ["PATH"], "TERM": "xterm"})
+        try:
+            os.chdir(folder)
+            os.execve(command[0], command, {"PATH": os.environ["PATH"], "TERM": "xterm"})
+        finally:
+            os._exit(127)
     try:
         seen = b""
         # Linux says EIO where the last process has closed its end.
         with contextlib.suppress(OSError):
             while piece := os.read(terminal, 4096):
                 seen += piece
-        _, status = os.waitpid(child, 0)
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), b" ".join(seen.split())
+    except BaseException:
+        os.kill(child, signal.SIGKILL)
+        raise
     finally:
         os.close(terminal)
-    seen = b" ".join(seen.split())
-    assert os.waitstatus_to_exitcode(status) == 1 and (tmp_path / "ran").exists(), seen
-    assert b"`touch ran; read answer < /dev/tty` (--prepare) asks at the terminal" in seen and b"sudo -v" in seen, seen
+
+
+def test_a_command_that_asks_at_the_terminal_is_not_waited_for(tmp_path: Path) -> None:
+    code, seen = at_a_terminal([str(binary()), "bench", "--prepare", "touch ran; read answer < /dev/tty", "true"], tmp_path)
+    assert code == 1 and (tmp_path / "ran").exists(), seen
+    assert b"`touch ran; read answer < /dev/tty` (--prepare) wants the terminal" in seen and b"sudo -v" in seen, seen
+
+
+# As sudo does.
+ASKS_AS_ROOT = """
+#include <fcntl.h>
+#include <unistd.h>
+int main(void) {
+    char answer;
+    if (setresuid(0, 0, 0) != 0)
+        return 3;
+    return read(open("/dev/tty", O_RDWR), &answer, 1) == 1 ? 0 : 4;
+}
+"""
+
+
+def test_a_program_of_another_user_that_asks_at_the_terminal_is_not_waited_for() -> None:
+    if os.geteuid() != 0 or not all(map(shutil.which, ("cc", "setpriv"))):
+        pytest.skip("makes a setuid program: for root, cc and setpriv")
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
+        folder = Path(name)
+        folder.chmod(0o777)
+        (folder / "asks.c").write_text(ASKS_AS_ROOT)
+        subprocess.run(["cc", "-o", folder / "asks", folder / "asks.c"], check=True)
+        (folder / "asks").chmod(0o4755)
+        shutil.copy2(binary(), folder / "genba")
+        dropped = [shutil.which("setpriv"), "--reuid=65534", "--regid=65534", "--clear-groups", f"{folder}/genba"]
+        code, seen = at_a_terminal([*dropped, "bench", "-N", f"{folder}/asks"], folder)
+    assert code == 1 and b"/asks wants the terminal" in seen, seen

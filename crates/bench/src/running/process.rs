@@ -13,7 +13,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
 use nix::sys::resource::{Usage, UsageWho, getrusage};
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid};
 use wait4::Wait4;
 
 use super::Ended;
@@ -114,6 +114,10 @@ pub fn run_once(
     }
     let ended = wait_for_end(pid);
     let wall = began.elapsed();
+    if matches!(ended, Ok(Waited::StaysStopped)) {
+        interrupt.end(|| ());
+        return Err(Ended::Refused(wants_terminal(name)));
+    }
     // Nothing else is waited for meanwhile: what the counts of all children grow by is this one's.
     let before = counts();
     let reaped = interrupt.end(|| child.wait4());
@@ -125,11 +129,8 @@ pub fn run_once(
         Refusal::no(format!("cannot wait for {name}: {}", of_system(&error)), "genba doctor says what is allowed here")
     };
     let (waited, reaped) = (ended.map_err(cannot_wait)?, reaped.map_err(cannot_wait)?);
-    if waited == Waited::WantsTerminal {
-        return Err(Ended::Refused(Refusal::no(
-            format!("{name} asks at the terminal, and commands run in its background"),
-            "answer beforehand (`sudo -v`), or give the answer with --input FILE",
-        )));
+    if waited == Waited::WantedTerminal {
+        return Err(Ended::Refused(wants_terminal(name)));
     }
     let grown: [u64; 4] = std::array::from_fn(|position| after[position].saturating_sub(before[position]));
     let [minor_faults, major_faults, voluntary_switches, involuntary_switches] = grown;
@@ -149,8 +150,10 @@ pub fn run_once(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waited {
     Ended,
-    /// The kernel stops what reads from the terminal in its background: it would wait without end, and is killed with its group.
-    WantsTerminal,
+    /// The kernel stops what reads from the terminal in its background, or changes it: it would wait without end, and was killed with its group.
+    WantedTerminal,
+    /// The same of a program of another user, as `sudo` is while it asks: nobody here may kill it. The kernel ends it when genba has ended.
+    StaysStopped,
 }
 
 /// It stays to be reaped, so that its number is not given to another process meanwhile.
@@ -162,13 +165,24 @@ fn wait_for_end(pid: Pid) -> io::Result<Waited> {
             return Ok(Waited::Ended);
         };
         if [Signal::TTIN, Signal::TTOU].iter().any(|of_terminal| of_terminal.as_raw() == signal) {
-            kill_process_group(pid, Signal::KILL)?;
+            let is_ours = kill_process(pid, Signal::KILL).is_ok();
+            let _ = kill_process_group(pid, Signal::KILL);
+            if !is_ours {
+                return Ok(Waited::StaysStopped);
+            }
             next(WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)?;
-            return Ok(Waited::WantsTerminal);
+            return Ok(Waited::WantedTerminal);
         }
         // Somebody stopped it, and lets it go on. Told once.
         next(WaitIdOptions::STOPPED | WaitIdOptions::NOHANG)?;
     }
+}
+
+fn wants_terminal(name: &str) -> Refusal {
+    Refusal::no(
+        format!("{name} wants the terminal, and commands run in its background"),
+        "`sudo -v` before, or a command that reads the answer from stdin (`sudo -S`) with --input FILE",
+    )
 }
 
 /// Of all children so far, and theirs.
