@@ -45,9 +45,15 @@ pub enum InPlace {
 }
 
 /// A copy is unwise where less than this part of the program's memory is left: the program writes to a tenth of its pages while the copy lives,
-/// and each of them is there twice then. Where the kernel kills a container as one, all of the program's memory has to find room a second time: no
-/// copy can take more.
+/// and each of them is there twice then.
 pub const COPIED_PART: u64 = 10;
+
+/// What a copy takes where the program writes to all of its pages meanwhile: these, which are `own_bytes`, and the tables of the walk. So much has to
+/// find room where the kernel kills a container as one.
+#[must_use]
+pub const fn copied_at_most(own_bytes: u64) -> u64 {
+    own_bytes.saturating_add(own_bytes / 4)
+}
 
 /// Which answer a piece is of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

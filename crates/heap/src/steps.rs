@@ -254,6 +254,7 @@ impl Names<'_> {
                         let member = first + place * MEMBER_BYTES;
                         let offset = word(member + MEMBER_OFFSET);
                         if offset.is_multiple_of(8)
+                            && MEMBERS_OF_OBJECTS.contains(&half(member + 8))
                             && offset + 8 <= word(class + TYPE_BASIC_SIZE)
                             && word(holder + offset) == held
                         {
@@ -271,7 +272,8 @@ impl Names<'_> {
     unsafe fn field(&self, holder: u64, facts: &Facts, held: u64, name: &mut [u8; STEP_BYTES]) -> Option<usize> {
         // SAFETY: objects of these types have these fields, and a type in C has members up to one without a name.
         unsafe {
-            if held == facts.class {
+            // Instances of a class in C do not refer to it: one that holds it, as `{set}` does, has it among its items.
+            if held == facts.class && facts.flags & FLAG_HEAP_TYPE != 0 {
                 return Some(copy(b"__class__", name));
             }
             if facts.flags & FLAG_EXCEPTION != 0

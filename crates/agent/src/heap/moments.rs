@@ -11,7 +11,7 @@ use crate::process::session::Heap;
 use crate::system::proc::{ContainerLeft, clock_ns, own_pid};
 use crate::system::symbols;
 use genba_heap::answer::Outcome;
-use genba_heap::pieces::{COPIED_PART, Head, InPlace, Moment};
+use genba_heap::pieces::{COPIED_PART, Head, InPlace, Moment, copied_at_most};
 use genba_python::memory::{Address, Memory};
 use genba_signal::memory::WordsByKernel;
 use std::borrow::Cow;
@@ -181,6 +181,7 @@ pub fn against_copy(
     overcommit: Option<&[u8]>,
     container: ContainerLeft,
     resident_bytes: Option<u64>,
+    own_bytes: Option<u64>,
 ) -> InPlace {
     let maps = String::from_utf8_lossy(maps.unwrap_or_default());
     if DEVICES.iter().any(|device| maps.contains(device)) {
@@ -189,7 +190,7 @@ pub fn against_copy(
     match overcommit.and_then(|mode| mode.first()) {
         Some(b'2') => InPlace::Overcommit,
         _ if is_short(container.bytes, resident_bytes.map(|bytes| bytes / COPIED_PART)) => InPlace::Container,
-        _ if is_short(container.killed_as_one_bytes, resident_bytes) => InPlace::KilledAsOne,
+        _ if is_short(container.killed_as_one_bytes, own_bytes.map(copied_at_most)) => InPlace::KilledAsOne,
         _ => InPlace::Not,
     }
 }
@@ -227,20 +228,20 @@ mod tests {
     #[test]
     fn a_driver_a_strict_system_and_a_full_container_are_against_a_copy() {
         let of = |maps: Option<&[u8]>, overcommit: Option<&[u8]>| {
-            against_copy(maps, overcommit, ContainerLeft::default(), Some(1000))
+            against_copy(maps, overcommit, ContainerLeft::default(), Some(1000), Some(800))
         };
         assert_eq!(of(Some(b"7f00-7f01 r--p 0 0:0 0 /lib/libc.so.6"), Some(b"0\n")), InPlace::Not);
         assert_eq!(of(Some(b"7f00-7f01 rw-s 0 0:0 0 /dev/nvidia0"), Some(b"0\n")), InPlace::Device);
         assert_eq!(of(None, Some(b"2\n")), InPlace::Overcommit);
         assert_eq!(of(None, None), InPlace::Not);
         let with = |bytes: u64| ContainerLeft { bytes: Some(bytes), ..ContainerLeft::default() };
-        assert_eq!(against_copy(None, None, with(99), Some(1000)), InPlace::Container);
-        assert_eq!(against_copy(None, None, with(100), Some(1000)), InPlace::Not);
-        assert_eq!(against_copy(None, None, with(0), None), InPlace::Not);
+        assert_eq!(against_copy(None, None, with(99), Some(1000), Some(800)), InPlace::Container);
+        assert_eq!(against_copy(None, None, with(100), Some(1000), Some(800)), InPlace::Not);
+        assert_eq!(against_copy(None, None, with(0), None, None), InPlace::Not);
         // One that is killed as a whole has room for all of the program a second time, or there is no copy.
         let as_one = |bytes: u64| ContainerLeft { bytes: Some(bytes), killed_as_one_bytes: Some(bytes) };
-        assert_eq!(against_copy(None, None, as_one(99), Some(1000)), InPlace::Container);
-        assert_eq!(against_copy(None, None, as_one(999), Some(1000)), InPlace::KilledAsOne);
-        assert_eq!(against_copy(None, None, as_one(1000), Some(1000)), InPlace::Not);
+        assert_eq!(against_copy(None, None, as_one(99), Some(1000), Some(800)), InPlace::Container);
+        assert_eq!(against_copy(None, None, as_one(999), Some(1000), Some(800)), InPlace::KilledAsOne);
+        assert_eq!(against_copy(None, None, as_one(1000), Some(1000), Some(800)), InPlace::Not);
     }
 }

@@ -7,7 +7,7 @@ use crate::process::room;
 use crate::process::safe_point::{self, Outcome, Place, Ticket};
 use crate::process::session::Heap;
 use crate::system::descriptor::Descriptor;
-use crate::system::proc::{clock_ns, container_left, monotonic_ns, read_whole, resident_bytes};
+use crate::system::proc::{clock_ns, container_left, monotonic_ns, own_bytes, read_whole, resident_bytes};
 use genba_heap::answer::Outcome as Unwalked;
 use genba_heap::pieces::{ASKED_BYTES, InPlace, Moment};
 use std::ffi::CString;
@@ -120,7 +120,7 @@ impl Heaps {
             self.wait(moment, Unwalked::Busy);
             return true;
         }
-        if now_ns < self.thread_from_ns {
+        if now_ns < self.thread_from_ns && moment != Moment::Signal {
             self.wait(moment, Unwalked::NoThread);
             return true;
         }
@@ -129,8 +129,8 @@ impl Heaps {
         }
         let maps = read_whole(proc, c"self/maps");
         let overcommit = read_whole(proc, c"sys/vm/overcommit_memory");
-        let (container, resident_bytes) = (container_left(proc), resident_bytes(proc));
-        let in_place = moments::against_copy(maps.as_deref(), overcommit.as_deref(), container, resident_bytes);
+        let (maps, overcommit, container) = (maps.as_deref(), overcommit.as_deref(), container_left(proc));
+        let in_place = moments::against_copy(maps, overcommit, container, resident_bytes(proc), own_bytes(proc));
         if !self.wishes.collects {
             match moments::ask(moment, in_place) {
                 Some(Started::Yes) => {}
@@ -153,8 +153,12 @@ impl Heaps {
         }
     }
 
-    /// A limit of threads may be met for a moment only.
+    /// A limit of threads may be met for a moment only. Who asks by a signal reads the line, and asks again.
     fn wait_for_thread(&mut self, moment: Moment) {
+        if moment == Moment::Signal {
+            moments::tell_unwalked(moment, Unwalked::NoThread);
+            return;
+        }
         self.thread_from_ns = monotonic_ns().saturating_add(THREAD_EVERY_NS);
         self.wait(moment, Unwalked::NoThread);
     }

@@ -169,12 +169,22 @@ impl Doing {
     }
 }
 
-/// Resident bytes: the second number of `/proc/self/statm`, in pages.
+/// Resident bytes.
 pub fn resident_bytes(proc: Option<&Descriptor>) -> Option<u64> {
+    resident(proc).map(|(bytes, _)| bytes)
+}
+
+/// Those of no file and of no shared memory: what a copy of the process may double.
+pub fn own_bytes(proc: Option<&Descriptor>) -> Option<u64> {
+    resident(proc).map(|(bytes, shared_bytes)| bytes.saturating_sub(shared_bytes))
+}
+
+/// The second and third number of `/proc/self/statm`, which are pages.
+fn resident(proc: Option<&Descriptor>) -> Option<(u64, u64)> {
     const PAGE_BYTES: u64 = 4096;
     let text = read_whole(Some(proc?), c"self/statm")?;
-    let pages: u64 = std::str::from_utf8(&text).ok()?.split(' ').nth(1)?.parse().ok()?;
-    Some(pages * PAGE_BYTES)
+    let mut numbers = std::str::from_utf8(&text).ok()?.split(' ').skip(1).map(|number| number.parse::<u64>().ok());
+    Some((numbers.next()?? * PAGE_BYTES, numbers.next()?? * PAGE_BYTES))
 }
 
 /// What the container may still take: the least of what each group above this process has left (cgroup v2). `None`: no limit is known.

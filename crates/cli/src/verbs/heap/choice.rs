@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use genba_heap::pieces::COPIED_PART;
+use genba_heap::pieces::{COPIED_PART, copied_at_most};
 use genba_process::interpreter::Interpreter;
 use genba_profile::figures;
 
@@ -92,7 +92,7 @@ fn choose_by(facts: Facts, wish: Wish) -> Choice {
                     .map(|left| format!("its container has {} left", figures::size(left)))
             })
             .or_else(|| {
-                lacks(facts.container.killed_as_one_bytes, resident_bytes).map(|left| {
+                lacks(facts.container.killed_as_one_bytes, copied_at_most(facts.own_bytes.unwrap_or(0))).map(|left| {
                     let left = figures::size(left);
                     format!("its container has {left} left, and is killed as a whole where that is too little (memory.oom.group)")
                 })
@@ -196,8 +196,8 @@ mod tests {
     }
 
     fn killed_as_one(megabytes: u64) -> Facts {
-        let bytes = Some(megabytes * MB);
-        Facts { container: ContainerLeft { bytes, killed_as_one_bytes: bytes }, ..Facts::default() }
+        let (bytes, own_bytes) = (Some(megabytes * MB), Some(800 * MB));
+        Facts { container: ContainerLeft { bytes, killed_as_one_bytes: bytes }, own_bytes, ..Facts::default() }
     }
 
     #[test]
