@@ -1,6 +1,6 @@
 // Builds the pages, script and style inside: dist/viewer.html, the viewer with one place left for the numbers; dist/bench.html and
 // dist/cycles.html, the same of `genba bench` and `genba gc cycles`; dist/server.html, all pages in front of the viewer; and dist/follow.js,
-// which `genba serve` adds to its page of a live recording.
+// which `genba serve` and `genba view` add to their page of a recording that grows.
 // `--tests` bundles the model's tests for node's runner instead. Nothing is fetched.
 import { execFileSync } from "node:child_process";
 import { build } from "esbuild";

@@ -43,7 +43,7 @@ export default tseslint.config(
     rules: { "no-restricted-imports": noImports(["**/draw/*", "**/web/server/*"], "a page that stands alone has model, and parts that know no recording") },
   },
   {
-    // The pages in front of the viewer: the only part that asks anything of the network, and only of its own server.
+    // The pages in front of the viewer, and what follows a recording: the only part that asks the network anything, and only its own server.
     files: ["server/**"],
     rules: {
       "no-restricted-globals": noGlobals(["XMLHttpRequest", "WebSocket"], "server asks with fetch (api/ask.ts) and hears with EventSource"),
@@ -52,7 +52,7 @@ export default tseslint.config(
   },
   {
     files: ["server/**"],
-    ignores: ["server/api/**", "server/follow.ts"],
+    ignores: ["server/api/**"],
     rules: { "no-restricted-globals": noGlobals(network, "requests are made in server/api") },
   },
   { files: ["**/*.test.ts"], rules: { "@typescript-eslint/no-floating-promises": "off" } },

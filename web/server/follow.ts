@@ -1,69 +1,85 @@
-// On the viewer's page of a live recording: reads the page anew while the recording grows. The page's state is in its address and survives.
-// Owns: a switch in the corner. Never: more than one reload in five seconds, or one while somebody types or holds the pointer down.
+// On the viewer's page of a live recording, of `genba serve` and of `genba view`: reads the page anew while the recording grows. The page's
+// state is in its address and survives.
+// Owns: a switch in the corner. Never: more than one reload in five seconds, or one while somebody types or holds the pointer down; asks
+// anybody for news (api/news.ts does).
 //
 //   state    | grown, or sealed              | switch
+//   hidden   | → follow                      | is not there
 //   follow   | waits, then reloads → follow  | → paused
 //   paused   | says that there is more       | → follow; reloads when there is more
 //   ended    | (sealed, and reloaded once; or gone) nothing
-export {};
+//
+// A page begins hidden where more may come, but need not: until something has, and after a quiet minute.
+import { source } from "./api/news";
+import type { News, Source } from "./api/news";
 
-const RELOAD_MS = 5_000;
 const AGAIN_MS = 250;
 const KEY = "genba follow";
+const GREW = `${KEY} grew`;
 
-type News = "none" | "grown" | "sealed" | "gone";
+const found = source(location, document.querySelector<HTMLElement>("script[data-state]")?.dataset);
+if (found !== null) start(found);
 
-const id = document.currentScript?.dataset["recording"] ?? /^\/r\/([^/]+)/.exec(location.pathname)?.[1];
-if (id !== undefined) start(id);
-
-function start(recording: string): void {
-  let isFollowing = sessionStorage.getItem(KEY) !== `paused ${recording}`;
-  let news: News = "none";
-  const ended = `${KEY} ended ${recording}`;
+function start({ id, isLive, reloadMs, goneWords, open }: Source): void {
+  let isFollowing = sessionStorage.getItem(KEY) !== `paused ${id}`;
+  let news: Exclude<News, "quiet"> | "none" = "none";
+  const ended = `${KEY} ended ${id}`;
   // The reload that the end asked for came before the server had closed the recording.
   if (sessionStorage.getItem(ended) !== null) return;
 
-  const control = corner();
-  const source = new EventSource(`/api/recordings/${recording}/events`);
+  let control: Corner | null = null;
+  const switched = (): void => {
+    isFollowing = !isFollowing;
+    if (isFollowing) sessionStorage.removeItem(KEY);
+    else sessionStorage.setItem(KEY, `paused ${id}`);
+    show();
+    reloadSoon();
+  };
   const show = (): void => {
-    const words = { none: isFollowing ? "following" : "paused", grown: isFollowing ? "following" : "paused: there is more", sealed: "ended", gone: "deleted" }[news];
+    control ??= corner(switched);
+    const words = { none: isFollowing ? "following" : "paused", grown: isFollowing ? "following" : "paused: there is more", sealed: "ended", gone: goneWords }[news];
     control.words.textContent = `live · ${words}`;
     control.button.textContent = isFollowing ? "Pause" : "Follow";
     control.button.hidden = news === "gone";
     control.place.dataset["follow"] = news === "none" || news === "grown" ? (isFollowing ? "follow" : "paused") : news;
   };
+  const hide = (): void => {
+    sessionStorage.removeItem(GREW);
+    control?.place.remove();
+    control = null;
+  };
   const reloadSoon = (): void => {
     if (!isFollowing || news === "none" || news === "gone") return;
-    if (performance.now() < RELOAD_MS || isBusy()) {
-      setTimeout(reloadSoon, Math.max(AGAIN_MS, RELOAD_MS - performance.now()));
+    if (performance.now() < reloadMs || isBusy()) {
+      setTimeout(reloadSoon, Math.max(AGAIN_MS, reloadMs - performance.now()));
       return;
     }
+    void hearing.canReload().then((canReload) => {
+      // Meanwhile the reader may have begun something.
+      if (!canReload || isBusy()) setTimeout(reloadSoon, 4 * AGAIN_MS);
+      else if (isFollowing) reload();
+    });
+  };
+  const reload = (): void => {
     if (news === "sealed") sessionStorage.setItem(ended, "true");
     isFollowing = false;
-    source.close();
+    hearing.close();
     location.reload();
   };
-  const hear = (what: News): void => {
+  const hearing = open((what) => {
+    if (what === "quiet") {
+      if (news === "none") hide();
+      return;
+    }
     // Nothing comes after the end.
     const isNew = news === "none";
     if (news === "none" || news === "grown") news = what;
-    if (what === "sealed" || what === "gone") source.close();
-    show();
+    if (what === "grown") sessionStorage.setItem(GREW, id);
+    if (what !== "gone" || control !== null) show();
     if (isNew) reloadSoon();
-  };
-  for (const what of ["grown", "sealed", "gone"] as const) {
-    source.addEventListener(what, () => {
-      hear(what);
-    });
-  }
-  control.button.addEventListener("click", () => {
-    isFollowing = !isFollowing;
-    if (isFollowing) sessionStorage.removeItem(KEY);
-    else sessionStorage.setItem(KEY, `paused ${recording}`);
-    show();
-    reloadSoon();
   });
-  show();
+  // After a reload of its own the switch is where it was.
+  if (isLive || sessionStorage.getItem(GREW) === id) show();
 }
 
 let isHeld = false;
@@ -88,7 +104,7 @@ interface Corner {
   readonly button: HTMLButtonElement;
 }
 /** In the colours of the viewer's page, which the page's own style has as tokens. */
-function corner(): Corner {
+function corner(onSwitch: () => void): Corner {
   const place = document.createElement("div");
   place.setAttribute("role", "status");
   place.style.cssText =
@@ -98,6 +114,7 @@ function corner(): Corner {
   const button = document.createElement("button");
   button.type = "button";
   button.style.cssText = "font:var(--small);color:var(--accent)";
+  button.addEventListener("click", onSwitch);
   place.append(words, button);
   document.body.append(place);
   return { place, words, button };

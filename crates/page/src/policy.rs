@@ -30,11 +30,24 @@ pub fn policy() -> &'static str {
     &POLICY
 }
 
+/// What the script of a page needs that asks for news beside itself, as `genba view` has it. A page without this hears the server's events.
+#[derive(Clone, Copy, Debug)]
+pub struct Beside<'s> {
+    /// Of the files that the page was made of, in letters, digits and `-`: another one is news.
+    pub state: &'s str,
+    /// How long the page took.
+    pub made_ms: u64,
+}
+
 /// A page that follows its recording: with one more script at its end, which may ask the server that the page is from; and the policy to
 /// send with it. The page's own policy is taken out, because it would forbid that.
 #[must_use]
-pub fn followed(page: &str, script: &str) -> (String, String) {
-    let element = format!("{SCRIPT_BEGIN}{script}{SCRIPT_END}\n");
+pub fn followed(page: &str, script: &str, beside: Option<Beside<'_>>) -> (String, String) {
+    // An element with a type is no script; web/server/api/news.ts reads it.
+    let told = beside.map_or_else(String::new, |Beside { state, made_ms }| {
+        format!("<script type=\"text/plain\" data-state=\"{state}\" data-made-ms=\"{made_ms}\">{SCRIPT_END}\n")
+    });
+    let element = format!("{told}{SCRIPT_BEGIN}{script}{SCRIPT_END}\n");
     let hashes = script_hashes(&element).join(" ");
     let policy = policy().replacen("script-src ", &format!("connect-src 'self'; script-src {hashes} "), 1);
     // The page's head comes before its numbers, and its end behind them.
@@ -66,12 +79,27 @@ mod tests {
     #[test]
     fn a_page_that_follows_has_one_policy_and_one_more_script() {
         let page = crate::page_around("{}", crate::HEAD).expect("a page");
-        let (followed, policy) = followed(&page, "location.reload()");
+        let (followed, policy) = followed(&page, "location.reload()", None);
         assert!(page.contains(OWN_BEGIN) && !followed.contains("Content-Security-Policy"));
         assert!(followed.starts_with(crate::HEAD) && followed.ends_with("</body>\n</html>\n"), "the page's end");
         let hashes = script_hashes(&followed);
         assert_eq!(hashes.len(), 2);
         assert!(policy.contains("connect-src 'self';") && hashes.iter().all(|hash| policy.contains(hash)), "{policy}");
+    }
+
+    #[test]
+    fn a_page_that_asks_beside_itself_holds_its_state_and_no_further_script() {
+        let page = crate::page_around("{}", crate::HEAD).expect("a page");
+        let (followed, policy) = followed(&page, crate::FOLLOW, Some(Beside { state: "0a1b", made_ms: 340 }));
+        assert!(
+            followed.contains(" data-state=\"0a1b\" data-made-ms=\"340\"></script>\n<script>"),
+            "the state's element"
+        );
+        let hashes = script_hashes(&followed);
+        assert!(hashes.len() == 2 && hashes.iter().all(|hash| policy.contains(hash)), "{policy}");
+        for asking in ["src=\"", "@import", "url(", "import("] {
+            assert!(!followed.contains(asking), "the page holds `{asking}`");
+        }
     }
 
     #[test]

@@ -67,7 +67,7 @@ pub async fn recording_page(state: &Shared, recording: &Recording, may_follow: b
         return page(StatusCode::OK, genba_page::policy(), answer.body);
     }
     let words = String::from_utf8_lossy(&answer.body);
-    let (followed, policy) = genba_page::followed(&words, FOLLOW);
+    let (followed, policy) = genba_page::followed(&words, FOLLOW, None);
     page(StatusCode::OK, &policy, followed)
 }
 
