@@ -1,4 +1,7 @@
-"""`genba view` on a machine that others use, too: who waits for whom, and what is begun for nobody. That it is quick is benches/goals/crowd.py's."""
+"""`genba view` on a machine that others use, too: who waits for whom, and what is begun for nobody; and how a page learns that its file grew.
+
+That it is quick is benches/goals/crowd.py's, and what a page does with such news tests/page's.
+"""
 
 import os
 import signal
@@ -61,3 +64,28 @@ def test_a_page_that_many_wait_for_is_made_once(files: list[Path]) -> None:
         first = len(openings.so_far())
         assert view.answer(f"{view.root}recording/1")[0] == 200
         assert len(openings.so_far()) == first, "a page of twenty readers takes as many looks as that of one"
+
+
+def test_the_state_of_a_page_changes_when_a_file_of_it_grows_and_asking_opens_nothing(files: list[Path]) -> None:
+    one, other, *_ = files
+    places = ["recording/0/state", "recording/1/state", "compare/state?before=0&after=1"]
+    with View(binary(), one, other) as view:
+        openings = Openings([one, other])
+
+        def states() -> list[bytes]:
+            answers = [view.answer(f"{view.root}{place}") for place in places]
+            assert [status for status, _ in answers] == [200, 200, 200]
+            return [whole.partition(b"\r\n\r\n")[2].strip() for _, whole in answers]
+
+        before = states()
+        assert states() == before
+        assert openings.so_far() == []
+        with other.open("a") as file:
+            file.write("main;more 4\n")
+        after = states()
+        assert [was == now for was, now in zip(before, after, strict=True)] == [True, False, False]
+        other.unlink()
+        assert states() == [before[0], b"-", b"-"]
+        # The list has none, and nobody has one without the secret.
+        assert view.answer(f"{view.root}state")[0] == 404
+        assert view.answer("/wrong-secret/recording/0/state")[0] == 404

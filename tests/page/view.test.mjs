@@ -1,9 +1,10 @@
-// `genba view` in a real Chromium: the list, a recording, a comparison, a reload of a run that goes on, and a file that cannot be read.
+// `genba view` in a real Chromium: the list, a recording, a comparison, a reload, a run that is followed while it grows, and a file that cannot be
+// read.
 // Needs the built command, as html.test.mjs.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -19,6 +20,16 @@ def load(n):
 
 for _ in range(200):
     load(${count})
+`;
+
+/** Until its standard input ends. */
+const LIVE = `
+import sys, threading
+
+isOver = threading.Event()
+threading.Thread(target=lambda: (sys.stdin.read(), isOver.set())).start()
+while not isOver.is_set():
+    sum(range(100_000))
 `;
 
 let folder;
@@ -92,3 +103,35 @@ for (const [theme, width] of [["light", 1280], ["dark", 390]]) {
     });
   });
 }
+
+test("a run is followed while it grows, and its page is an ordinary one at its end", async () => {
+  writeFileSync(join(folder, "live.py"), LIVE);
+  const run = spawn(GENBA, ["run", "--quiet", "-o", "live.genba", PYTHON, "live.py"], { cwd: folder, stdio: ["pipe", "ignore", "ignore"] });
+  // Its first block comes within milliseconds of the start.
+  while (!existsSync(join(folder, "live.genba")) || statSync(join(folder, "live.genba")).size === 0) await new Promise((soon) => setTimeout(soon, 10));
+  const live = spawn(GENBA, ["view", "--no-open", "live.genba"], { cwd: folder, stdio: ["ignore", "pipe", "ignore"] });
+  const [shown] = await once(createInterface({ input: live.stdout }), "line");
+  await withChromium(async ({ browser }) => {
+    const page = await browser.newPage();
+    const complaints = [];
+    page.on("console", (message) => {
+      // The page of a recording without a sample says so with status 500.
+      if (["error", "warning"].includes(message.type()) && !/status of 500/.test(message.text())) complaints.push(message.text());
+    });
+    page.on("pageerror", (error) => complaints.push(String(error)));
+    await page.goto(shown);
+    await page.locator("[data-follow]").waitFor({ timeout: 60_000 });
+    await page.waitForEvent("load", { timeout: 60_000 });
+    await page.waitForSelector("html[data-painted]", { timeout: 60_000 });
+    assert.match(await page.locator("[data-follow]").innerText(), /^live · following/);
+    run.stdin.end();
+    await once(run, "exit");
+    // The reload that the end asks for leaves nothing that follows.
+    await page.locator("script[data-state]").waitFor({ state: "detached", timeout: 60_000 });
+    await page.waitForSelector("html[data-painted]", { timeout: 60_000 });
+    assert.equal(await page.locator("[data-follow]").count(), 0);
+    assert.deepEqual(complaints, [], "the console complained");
+  });
+  live.kill("SIGINT");
+  await once(live, "exit");
+});

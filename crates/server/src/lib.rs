@@ -15,6 +15,6 @@ mod words;
 pub use chores::{
     Checked, Copied, Place, Pruned, add_token, backup, check, list_tokens, move_to, prune, revoke_token, rotate_token,
 };
-pub use serve::{Answer, Asked, Settings, Site, serve, serve_here};
+pub use serve::{Answer, Asked, Found, Settings, Site, serve, serve_here};
 pub use storage::tokens::Token;
 pub use words::problem::Problem;

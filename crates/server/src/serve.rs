@@ -22,7 +22,7 @@ use crate::serve::connections::{Connections, Limits};
 use crate::storage::{settings, tokens};
 use crate::words::problem::Problem;
 
-pub use local::{Answer, Asked, Site, serve_here};
+pub use local::{Answer, Asked, Found, Site, serve_here};
 
 const CLEARED_EVERY: Duration = Duration::from_secs(3_600);
 /// Requests that are under way when the server ends.

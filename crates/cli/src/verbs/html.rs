@@ -9,6 +9,7 @@ pub use genba_page::Room;
 use genba_page::{BINS_MAX, NotMade, compared, numbers, numbers_of_two, page_around};
 use genba_profile::difference_view::comparison;
 use genba_profile::figures;
+use genba_profile::profile::Profile;
 use genba_profile::summary::{kept_line, law_line};
 use genba_profile::warnings::warnings;
 use genba_profile::weight::Weight;
@@ -62,6 +63,8 @@ pub struct Arguments {
 /// A page, and what is said about it.
 pub struct Made {
     pub page: String,
+    /// Nothing more comes to its recordings.
+    pub is_final: bool,
     /// Whose name the page gets.
     named_after: Recordings,
     ending: &'static str,
@@ -112,9 +115,10 @@ pub fn page_of_one(files: &[PathBuf], filters: &FilterOptions, room: Room) -> Re
     let weight = reading.choice.weight;
     let warnings = warnings(&reading, weight);
     let (words, kept) = (vec![law_line(&reading)], kept_line(&reading, weight));
+    let is_final = is_final(&reading.profile);
     let made = || page_around(&numbers(&mut reading, &recordings.name(), &warnings, room)?, MARKED_HEAD);
     let page = during("making the page", made).map_err(not_made)?;
-    Ok(Made { page, named_after: recordings, ending: "html", words, kept, warnings })
+    Ok(Made { page, is_final, named_after: recordings, ending: "html", words, kept, warnings })
 }
 
 /// Of a comparison: what changed, and each side as a recording of its own.
@@ -126,16 +130,25 @@ pub fn page_of_two(sides: Sides, weight: Option<Weight>, room: Room) -> Result<M
     let warnings = comparison.warnings();
     let compared = during("comparing", || compared(&comparison, &warnings)).map_err(not_made)?;
     drop((before_runs, after_runs));
+    let mut are_final = true;
     let mut side = |letter: &str, side: &Recordings, filters: &FilterOptions| {
         let mut reading = side.filtered_in_bins(filters, BINS_MAX)?;
         words.push(format!("{letter}: {}", law_line(&reading)));
+        are_final &= is_final(&reading.profile);
         let warnings = self::warnings(&reading, reading.choice.weight);
         during("making the page", || numbers(&mut reading, &side.name(), &warnings, room)).map_err(not_made)
     };
     let [(before, before_filters), (after, after_filters)] = sides.apart();
     let (a, b) = (side("A", &before, &before_filters)?, side("B", &after, &after_filters)?);
     let page = page_around(&numbers_of_two(&compared, &a, &b), MARKED_HEAD).map_err(not_made)?;
-    Ok(Made { page, named_after: after, ending: "diff.html", words, kept: None, warnings })
+    Ok(Made { page, is_final: are_final, named_after: after, ending: "diff.html", words, kept: None, warnings })
+}
+
+/// The command's own block comes after the program's end, but processes that the program left behind go on. One that was killed has no
+/// end: more may come of it, as far as this knows.
+fn is_final(profile: &Profile) -> bool {
+    let have_ended = || profile.processes.iter().all(|process| process.ended.is_some() || process.refused.is_some());
+    profile.is_imported() || profile.recorder.is_some() && have_ended()
 }
 
 fn not_made(why: NotMade) -> Failure {

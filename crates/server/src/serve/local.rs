@@ -2,6 +2,7 @@
 //! Owns: the connections (the server's own, fewer of them), and what every answer says to a browser. Never: knows what is on a page, or who
 //! may have it; the site that is served does.
 
+use std::borrow::Cow;
 use std::future::Future;
 use std::hash::Hash;
 use std::io;
@@ -27,9 +28,16 @@ pub trait Site: Send + Sync + 'static {
     type Page: Clone + Eq + Hash + Send + Sync + 'static;
 
     /// Whether whoever asks may have it; the error is the answer then. It takes no time: no file is read.
-    fn judge(&self, asked: &Asked) -> Result<Self::Page, Answer>;
+    fn judge(&self, asked: &Asked) -> Result<Found<Self::Page>, Answer>;
 
     fn make(&self, page: &Self::Page) -> Answer;
+}
+
+/// What whoever may have it gets.
+pub enum Found<P> {
+    Page(P),
+    /// Takes no time, so it waits for no turn among the pages that are made.
+    Known(Answer),
 }
 
 /// A request, as far as an answer depends on it.
@@ -45,7 +53,7 @@ pub struct Asked {
 pub struct Answer {
     status: u16,
     /// What a page may do in the browser; words are no page.
-    policy: Option<&'static str>,
+    policy: Option<Cow<'static, str>>,
     body: Bytes,
 }
 
@@ -56,13 +64,19 @@ impl Answer {
     }
 
     #[must_use]
-    pub fn page(status: u16, policy: &'static str, body: String) -> Answer {
-        Answer { status, policy: Some(policy), body: body.into() }
+    pub fn page(status: u16, policy: impl Into<Cow<'static, str>>, body: String) -> Answer {
+        Answer { status, policy: Some(policy.into()), body: body.into() }
     }
 
     #[must_use]
     pub fn status(&self) -> u16 {
         self.status
+    }
+
+    /// None: words.
+    #[must_use]
+    pub fn policy(&self) -> Option<&str> {
+        self.policy.as_deref()
     }
 
     #[must_use]
@@ -73,7 +87,7 @@ impl Answer {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         match self.policy {
-            Some(policy) => page(status, policy, self.body).unwrap_or_else(IntoResponse::into_response),
+            Some(policy) => page(status, &policy, self.body).unwrap_or_else(IntoResponse::into_response),
             None => with_type(status, "text/plain; charset=utf-8", self.body),
         }
     }
@@ -122,10 +136,15 @@ async fn answered<S: Site>(
     };
     let answer = match here.site.judge(&asked) {
         Err(refusal) => refusal,
-        Ok(page) => {
+        Ok(found) => {
             visit.note_known();
-            let made = here.pages.page(page).await;
-            made.unwrap_or_else(|| Answer::text(500, "genba failed to make this page"))
+            match found {
+                Found::Known(answer) => answer,
+                Found::Page(page) => {
+                    let made = here.pages.page(page).await;
+                    made.unwrap_or_else(|| Answer::text(500, "genba failed to make this page"))
+                }
+            }
         }
     };
     let mut response = answer.into_response();

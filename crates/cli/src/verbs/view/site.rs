@@ -1,12 +1,15 @@
 //! What is behind each address of `genba view`: values in, a page out.
-//! Owns: who may ask (the right host, the secret), which page that is and of which state of its files, the list of recordings, and the page
-//! of a file that cannot be read. Never: opens a connection (genba-server does); makes the viewer's page (genba-page does).
+//! Owns: who may ask (the right host, the secret), which page that is and of which state of its files, that state as a word, the list of
+//! recordings, and the page of a file that cannot be read. Never: opens a connection (genba-server does); makes the viewer's page (genba-page does).
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
+use genba_page::{Beside, FOLLOW, followed};
 use genba_profile::figures;
-use genba_server::{Answer, Asked, Site};
+use genba_server::{Answer, Asked, Found, Site};
 use genba_text::html::escaped;
 
 use crate::read::{FilterOptions, SideTimes, Sides};
@@ -15,6 +18,11 @@ use crate::words::failure::Failure;
 
 /// Of the list, which sends a form, and of words.
 const LIST_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// Behind the address of each page but the list's: whether its files are still as they were.
+const STATE: &str = "state";
+/// Of files of which one is not there: a page that is shown is better than one that says so.
+const MISSING: &str = "-";
 
 /// The recordings that are shown, each behind an address.
 pub struct Recordings {
@@ -58,6 +66,18 @@ impl FileState {
     }
 }
 
+impl Versioned {
+    /// The same for the same state, as long as genba runs.
+    fn state(&self) -> String {
+        if self.files.iter().any(Option::is_none) {
+            return MISSING.to_owned();
+        }
+        let mut hasher = DefaultHasher::new();
+        self.files.hash(&mut hasher);
+        format!("{:016x}", hasher.finish())
+    }
+}
+
 impl Recordings {
     pub fn new(files: Vec<PathBuf>, port: u16, secret: String) -> Recordings {
         Recordings { files, port, secret }
@@ -83,6 +103,15 @@ impl Recordings {
             "compare" => Some(Page::Two { before: side("before")?, after: side("after")? }),
             place => place.strip_prefix("recording/").and_then(number).map(Page::One),
         }
+    }
+
+    /// The page whose state is asked for.
+    fn page_behind(&self, place: &str, query: &str) -> Option<Page> {
+        let of = match place.strip_suffix(STATE)? {
+            "" => "",
+            of => of.strip_suffix('/').filter(|of| !of.is_empty())?,
+        };
+        self.page_at(of, query).filter(|page| *page != Page::List)
     }
 
     /// With the state that its files are in now.
@@ -131,7 +160,7 @@ impl Recordings {
 impl Site for Recordings {
     type Page = Versioned;
 
-    fn judge(&self, asked: &Asked) -> Result<Versioned, Answer> {
+    fn judge(&self, asked: &Asked) -> Result<Found<Versioned>, Answer> {
         // A page of another site whose name was made to lead to this machine sends its own name.
         if !asked.host.as_deref().is_some_and(|host| self.is_own_host(host)) {
             return Err(Answer::text(421, "genba view answers to 127.0.0.1 and localhost only"));
@@ -141,15 +170,20 @@ impl Site for Recordings {
         }
         let place = asked.path.strip_prefix('/').and_then(|path| path.split_once('/'));
         let place = place.filter(|(secret, _)| is_same(secret, &self.secret)).map(|(_, place)| place);
-        place
-            .and_then(|place| self.page_at(place, &asked.query))
-            .map(|page| self.version(page))
-            .ok_or_else(|| Answer::text(404, "there is nothing here; genba view prints the address"))
+        let found = place.and_then(|place| {
+            let page = self.page_at(place, &asked.query).map(|page| Found::Page(self.version(page)));
+            page.or_else(|| {
+                let page = self.page_behind(place, &asked.query)?;
+                Some(Found::Known(Answer::text(200, &self.version(page).state())))
+            })
+        });
+        found.ok_or_else(|| Answer::text(404, "there is nothing here; genba view prints the address"))
     }
 
-    fn make(&self, Versioned { page, .. }: &Versioned) -> Answer {
+    fn make(&self, versioned: &Versioned) -> Answer {
+        let began = Instant::now();
         let (filters, side) = (FilterOptions::default(), |file: usize| std::slice::from_ref(&self.files[file]));
-        let made = match *page {
+        let made = match versioned.page {
             Page::List => return Answer::page(200, LIST_POLICY, self.list()),
             Page::One(file) => page_of_one(side(file), &filters, Room::Unlimited),
             Page::Two { before, after } => {
@@ -157,10 +191,15 @@ impl Site for Recordings {
                     .and_then(|sides| page_of_two(sides, None, Room::Unlimited))
             }
         };
-        match made {
-            Ok(made) => Answer::page(200, genba_page::policy(), made.page),
-            Err(failure) => Answer::page(500, LIST_POLICY, failed(&failure)),
-        }
+        let (status, page) = match made {
+            Ok(made) if made.is_final => return Answer::page(200, genba_page::policy(), made.page),
+            Ok(made) => (200, made.page),
+            Err(failure) => (500, failed(&failure)),
+        };
+        // The state before the files were read: what was written meanwhile is news, though the page may have it.
+        let made_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let (page, policy) = followed(&page, FOLLOW, Some(Beside { state: &versioned.state(), made_ms }));
+        Answer::page(status, policy, page)
     }
 }
 
@@ -180,7 +219,7 @@ fn failed(failure: &Failure) -> String {
     document(
         "cannot be shown",
         &format!(
-            "<h1>This recording cannot be shown</h1>\n<pre>{words}</pre>\n<p>Reload the page when that is mended.</p>\n"
+            "<h1>This recording cannot be shown</h1>\n<pre>{words}</pre>\n<p>The page reloads when the file changes.</p>\n"
         ),
     )
 }
@@ -211,7 +250,14 @@ mod tests {
 
     fn answer(asked: &Asked) -> Answer {
         let site = site();
-        site.judge(asked).map_or_else(|refusal| refusal, |page| site.make(&page))
+        answer_of(&site, asked)
+    }
+
+    fn answer_of(site: &Recordings, asked: &Asked) -> Answer {
+        match site.judge(asked) {
+            Ok(Found::Page(page)) => site.make(&page),
+            Ok(Found::Known(answer)) | Err(answer) => answer,
+        }
     }
 
     fn body(path: &str) -> String {
@@ -242,6 +288,14 @@ mod tests {
             "/secret/recording/",
             "/secret/compare?before=0",
             "/secret/compare?before=0&after=9",
+            // The list has no state.
+            "/secret/state",
+            "/secret//state",
+            "/secret/recording/0state",
+            "/secret/recording/0//state",
+            "/secret/recording/2/state",
+            "/secret/compare/state?before=0",
+            "/secre/recording/0/state",
         ] {
             assert_eq!(status("127.0.0.1:4127", path), 404, "{path}");
         }
@@ -260,5 +314,59 @@ mod tests {
         assert_eq!(answer(&asked("localhost:4127", "/secret/recording/0")).status(), 500);
         let body = body("/secret/recording/0");
         assert!(body.contains("error: cannot open /nowhere/a &lt;b&gt;.genba: there is no such file"), "{body}");
+    }
+
+    #[test]
+    fn the_state_of_a_page_is_another_one_when_any_of_its_files_grew() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let files = ["a.txt", "b.txt"].map(|name| folder.path().join(name));
+        files.iter().for_each(|file| std::fs::write(file, "main;a 3\n").expect("written"));
+        let site = Recordings::new(files.to_vec(), 4127, "secret".to_owned());
+        let state = |place: &str| {
+            let answer = answer_of(&site, &asked("localhost:4127", &format!("/secret/{place}")));
+            assert_eq!((answer.status(), answer.policy()), (200, None), "{place}");
+            String::from_utf8(answer.body().to_vec()).expect("text").trim().to_owned()
+        };
+        let states = || ["recording/0/state", "recording/1/state", "compare/state?before=0&after=1"].map(state);
+        let before = states();
+        assert_eq!(states(), before, "nothing changed");
+        std::fs::write(&files[1], "main;a 3\nmain;b 4\n").expect("written");
+        let after = states();
+        assert_eq!(after[0], before[0]);
+        assert!(after[1] != before[1] && after[2] != before[2], "{before:?} {after:?}");
+        std::fs::remove_file(&files[0]).expect("removed");
+        assert_eq!(states(), [MISSING, after[1].as_str(), MISSING]);
+
+        let refused = |asked: &Asked| answer_of(&site, asked).status();
+        let place = "/secret/recording/1/state";
+        assert_eq!(refused(&asked("evil.example:4127", place)), 421);
+        assert_eq!(refused(&Asked { is_reading: false, ..asked("localhost:4127", place) }), 405);
+        assert_eq!(refused(&asked("localhost:4127", "/secreT/recording/1/state")), 404);
+    }
+
+    #[test]
+    fn the_state_of_the_only_recording_is_beside_its_page() {
+        let site = Recordings::new(vec![PathBuf::from("/nowhere/a.genba")], 4127, "secret".to_owned());
+        let answer = answer_of(&site, &asked("localhost:4127", "/secret/state"));
+        assert_eq!((answer.status(), answer.body()), (200, b"-\n".as_slice()));
+        assert_eq!(answer_of(&site, &asked("localhost:4127", "/secret//state")).status(), 404);
+    }
+
+    #[test]
+    fn a_page_follows_files_to_which_more_may_come() {
+        let answer = answer(&asked("localhost:4127", "/secret/recording/0"));
+        let (body, policy) = (String::from_utf8_lossy(answer.body()), answer.policy().expect("a page"));
+        assert!(body.contains("data-state=\"-\" data-made-ms=\"") && policy.contains("connect-src 'self'"), "{policy}");
+
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("a.txt");
+        std::fs::write(&file, "main;a 3\n").expect("written");
+        let imported = Recordings::new(vec![file], 4127, "secret".to_owned());
+        let answer = answer_of(&imported, &asked("localhost:4127", "/secret/"));
+        assert_eq!((answer.status(), answer.policy()), (200, Some(genba_page::policy())));
+        assert!(
+            !String::from_utf8_lossy(answer.body()).contains("data-state=\""),
+            "nothing more comes to an imported file"
+        );
     }
 }
