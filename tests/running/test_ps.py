@@ -61,6 +61,16 @@ def test_a_process_that_waits_and_one_that_is_stopped(workshop: Workshop) -> Non
         assert "dump only" in listed and "is stopped" in reason and hint == f"hint: kill -CONT {program.pid} lets it go on"
 
 
+def test_the_words_behind_the_interpreter_are_shown(tmp_path: Path) -> None:
+    """However deep its folder is: they tell two workers apart."""
+    python = tmp_path / ("deep" * 20) / "python3"
+    python.parent.mkdir()
+    python.symlink_to(os.path.realpath(sys.executable))
+    with started([str(python), "-c", WAITS, "worker"]) as program:
+        assert row(program.pid)["argv"][0] == str(python)
+        assert f" python3 -c {WAITS} worker"[:60] in line(program.pid)[0]
+
+
 def test_a_traced_process() -> None:
     older = next(iter(pyenv_candidates("3.13")), None)
     if older is None:

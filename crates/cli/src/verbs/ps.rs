@@ -209,6 +209,20 @@ fn name_of(user: u32, names: &str) -> Option<String> {
     })
 }
 
+/// `python3 -m shop`: the folder of the interpreter would take the room of the words that tell programs apart.
+fn shorten_command(argv: &[String]) -> String {
+    let Some((first, rest)) = argv.split_first() else { return String::new() };
+    // A title that a program gave itself is one word with blanks.
+    let is_path = first.starts_with('/') && !first.contains(' ');
+    let program: &str = if is_path { first.rsplit('/').next().unwrap_or(first) } else { first };
+    let words: Vec<&str> = std::iter::once(program).chain(rest.iter().map(String::as_str)).collect();
+    let line = printable(&words.join(" "));
+    match line.char_indices().nth(COMMAND_CHARACTERS_MAX) {
+        Some((cut, _)) => format!("{}…", &line[..cut]),
+        None => line,
+    }
+}
+
 fn text(rows: &[Row]) -> String {
     if rows.is_empty() {
         return "no Python process is visible here\n".to_owned();
@@ -225,7 +239,7 @@ fn text(rows: &[Row]) -> String {
     for row in rows {
         let python = row.python.as_deref().unwrap_or("?");
         let build = row.build.as_deref().unwrap_or("-");
-        let command: String = printable(&row.argv.join(" ")).chars().take(COMMAND_CHARACTERS_MAX).collect();
+        let command = shorten_command(&row.argv);
         page += format!(
             "{:>8}  {:<users$}  {python:<pythons$}  {build:<builds$}  {:>7}  {:<10}  {command}",
             row.pid,
@@ -247,12 +261,28 @@ fn text(rows: &[Row]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::name_of;
+    use super::{name_of, shorten_command};
 
     #[test]
     fn a_user_has_the_name_of_the_list() {
         let names = "root:x:0:0:root:/root:/bin/sh\n# nobody\nbroken\nnobody:x:65534:65534::/:/bin/false\n";
         assert_eq!((name_of(0, names).as_deref(), name_of(65534, names).as_deref()), (Some("root"), Some("nobody")));
         assert_eq!((name_of(7, names), name_of(0, "")), (None, None));
+    }
+
+    #[test]
+    fn a_command_begins_with_the_name_of_its_interpreter() {
+        let line = |words: &[&str]| shorten_command(&words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>());
+        assert_eq!(
+            line(&["/srv/venv/bin/python3", "/srv/venv/bin/gunicorn", "-w"]),
+            "python3 /srv/venv/bin/gunicorn -w"
+        );
+        assert_eq!(line(&["/usr/bin/python3 -m shop", "x"]), "/usr/bin/python3 -m shop x");
+        assert_eq!(
+            (line(&["gunicorn: master [shop]"]), line(&[])),
+            ("gunicorn: master [shop]".to_owned(), String::new())
+        );
+        let long = "x".repeat(80);
+        assert_eq!(line(&["/bin/python", &long]), format!("python {}…", "x".repeat(53)));
     }
 }
