@@ -252,7 +252,19 @@ def test_the_main_thread_of_a_program_without_threading(tmp_path) -> None:
     with started(command, cwd=tmp_path) as program:
         assert program.said == "False\n"
         comm = Path(f"/proc/{program.pid}/comm").read_text().strip()
-        assert f"thread {program.pid} · main thread ({comm}) · " in genba_said("dump", str(program.pid))
+        said = genba_said("dump", str(program.pid))
+        assert f"thread {program.pid} · main thread ({comm}) · " in said and said.splitlines()[1] == "1 thread, not stopped"
+
+
+def test_a_descriptor_that_is_polled_twice_is_shown_once() -> None:
+    polls = "import ctypes; print('ready', flush=True); ctypes.CDLL(None).poll((ctypes.c_uint64 * 2)(1 << 32, 1 << 32), ctypes.c_ulong(2), -1)"
+    with started([sys.executable, "-c", polls]) as program:
+        for _ in range(LOOKS_MAX):
+            (thread,) = program.threads().values()
+            if thread["state"].startswith("in poll("):
+                break
+        assert [one["number"] for one in thread["system_call"]["descriptors"]] == [0, 0], thread
+        assert genba_said("dump", str(program.pid)).count("descriptor 0: pipe:[") == 1
 
 
 def test_c_frames(place: Place) -> None:

@@ -33,9 +33,16 @@ pub fn details(state: &State) -> Vec<String> {
     match state {
         State::WaitingForGil { holder: Some(holder) } => vec![format!("held by thread {holder}")],
         State::InCall(waiting) => {
-            let named = waiting.descriptors.iter();
-            let named = named.map(|(number, link)| format!("descriptor {number}: {}", link.to_string_lossy()));
-            named.chain(waiting.holder.map(|holder| format!("held by thread {holder}"))).collect()
+            let mut named: Vec<String> = Vec::new();
+            for (number, link) in &waiting.descriptors {
+                let words = format!("descriptor {number}: {}", link.to_string_lossy());
+                // ZeroMQ polls one descriptor for each socket that uses it.
+                if !named.contains(&words) {
+                    named.push(words);
+                }
+            }
+            named.extend(waiting.holder.map(|holder| format!("held by thread {holder}")));
+            named
         }
         _ => Vec::new(),
     }

@@ -92,7 +92,9 @@ fn head(process: &Dumped) -> String {
         return format!("{threads}, as they were when the core file was written");
     }
     match stops.iter().max() {
+        None if count == 1 => format!("{threads}, not stopped"),
         None => format!("{threads}, none of them was stopped"),
+        Some(&longest) if count == 1 => format!("{threads}, stopped for {}", states::milliseconds(longest)),
         Some(&longest) if stops.len() == 1 => {
             format!("{threads}, 1 of them was stopped, for {}", states::milliseconds(longest))
         }
