@@ -437,6 +437,7 @@ def test_what_cannot_be_followed(tmp_path: Path, window: Callable[..., Window]) 
         (["app.py"], 2, "error: genba top needs a terminal, and stdin is none"),
         (["none.py"], 2, "error: no such file: none.py"),
         (["app.genba", "more"], 2, "error: app.genba is no program: nothing may come behind it"),
+        (["app.genba", "-o", "more.genba"], 2, "error: app.genba is no program: nothing may come behind it"),
         (["--rate", "100", "app.genba"], 2, "error: app.genba is recorded already: another genba has decided how"),
         (["none.genba"], 1, "error: cannot open none.genba: there is no such file"),
         (["."], 1, "error: . is not a file"),
@@ -445,6 +446,8 @@ def test_what_cannot_be_followed(tmp_path: Path, window: Callable[..., Window]) 
         done = subprocess.run([str(binary()), "top", *words], cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
         assert (done.returncode, done.stdout, done.stderr.splitlines()[0]) == (code, "", begin), done
         assert "\nhint: " in done.stderr, done
+        if "-o" in words:
+            assert done.stderr.splitlines()[1] == "hint: options come before it: genba top -o more.genba app.genba", done
     top = window(f"TERM=dumb {TOP} app.genba")
     code, page = top.ends()
     assert code == 2 and "found TERM=dumb" in page and "hint: genba report app.genba" in page, page

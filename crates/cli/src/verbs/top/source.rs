@@ -85,8 +85,18 @@ impl Source {
 fn alone(wanted: &Wanted, source: Source) -> Result<Source, Failure> {
     match wanted.target.as_slice() {
         [_] => Ok(source),
-        [first, ..] => Err(Failure::usage(format!("{} is no program: nothing may come behind it", first.display()))
-            .hint(format!("genba top {}", shell::path(Path::new(first))))),
+        [first, more @ ..] => {
+            let target = shell::path(Path::new(first));
+            // Behind a program they would be the program's.
+            let has_option = more.iter().any(|word| word.as_encoded_bytes().starts_with(b"-"));
+            let hint = if has_option {
+                let words: Vec<String> = more.iter().map(|word| shell::word(&word.to_string_lossy())).collect();
+                format!("options come before it: genba top {} {target}", words.join(" "))
+            } else {
+                format!("genba top {target}")
+            };
+            Err(Failure::usage(format!("{} is no program: nothing may come behind it", first.display())).hint(hint))
+        }
         [] => Ok(source),
     }
 }
