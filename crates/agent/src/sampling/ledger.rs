@@ -118,6 +118,8 @@ pub struct WaitingSample {
     pub began_ns: u64,
     /// The context that it was found in; 0: not known.
     pub context_version: u64,
+    /// Its C stack was cut where no table told the caller: the list of files at the time. A later list may.
+    pub cut_at: Option<u64>,
 }
 
 impl WaitingSample {

@@ -22,8 +22,17 @@ use genba_signal::handler::{self, SHARED};
 use genba_signal::memory::{Blocks, ByKernel, Guarded};
 use genba_signal::request::{Answer, POOL, Phase, Reading};
 use genba_signal::rows::Registers;
+use genba_signal::unwind::NativeEnd;
 
 mod own_stack;
+
+/// What was read of a thread that does not run.
+struct OutsideSeen {
+    node: u32,
+    context_version: u64,
+    /// Where no table told the caller of a frame in C.
+    is_cut: bool,
+}
 
 /// A signal without an answer is sent again after this time.
 const SENT_AGAIN_NS: u64 = 2_000_000;
@@ -300,7 +309,9 @@ impl Sampler {
     fn wait_seen(&mut self, index: usize, state: State, call: Option<Call>, registers: Option<Registers>) {
         let now_ns = monotonic_ns();
         self.ran_until(index, self.threads[index].ledger.cpu_ns());
-        if self.threads[index].ledger.still().is_some_and(|still| still.state != state) {
+        let files = self.stacks.loaded.generation();
+        let is_other = |still: WaitingSample| still.state != state || still.cut_at.is_some_and(|then| then != files);
+        if self.threads[index].ledger.still().is_some_and(is_other) {
             self.write_still(index);
         }
         if self.threads[index].ledger.still().is_none() {
@@ -308,15 +319,26 @@ impl Sampler {
             let call = call.filter(|_| matches!(state, State::InSystemCall(..)));
             let on = call.and_then(|call| self.waited_on(index, call));
             let lock_owner = call.filter(|_| on == Some(WaitedOn::RLock)).and_then(|call| self.lock_owner(call));
-            let (node, context_version) = match self.read_outside(index, registers) {
+            let OutsideSeen { node, context_version, is_cut } = match self.read_outside(index, registers) {
                 Ok(seen) => seen,
                 Err(why) => return self.refuse(index, why, 1),
             };
             self.step_seen(index, context_version, self.threads[index].ledger.cpu_ns(), node);
             let (began_ns, end_ns) = (now_ns, now_ns);
             let (ticks, wall_quanta) = (0, 0);
-            let still =
-                WaitingSample { state, on, lock_owner, node, ticks, wall_quanta, end_ns, began_ns, context_version };
+            let cut_at = is_cut.then_some(files);
+            let still = WaitingSample {
+                state,
+                on,
+                lock_owner,
+                node,
+                ticks,
+                wall_quanta,
+                end_ns,
+                began_ns,
+                context_version,
+                cut_at,
+            };
             self.threads[index].ledger.wait(still);
         }
         let wall_quanta = self.threads[index].ledger.waits_until(now_ns);
@@ -341,7 +363,7 @@ impl Sampler {
     }
 
     /// Reads a thread's stack while its clock stands still: a seqlock with the clock as its count.
-    fn read_outside(&mut self, index: usize, registers: Option<Registers>) -> Result<(u32, u64), Refused> {
+    fn read_outside(&mut self, index: usize, registers: Option<Registers>) -> Result<OutsideSeen, Refused> {
         let (tid, cpu_ns) = (self.threads[index].tid, self.threads[index].ledger.cpu_ns());
         let mut question = self.question(tid);
         question.native &= registers.is_some();
@@ -364,7 +386,9 @@ impl Sampler {
                     let seen = self.node_of(&answer, self.stacks.loaded.generation());
                     self.note_too_many(answer.python_end);
                     let context_version = answer.context_version;
-                    result = seen.node_or_refused(answer.python_end).map(|node| (node, context_version));
+                    let is_cut = matches!(answer.native_end, NativeEnd::NoRule | NativeEnd::NoModule);
+                    let seen = seen.node_or_refused(answer.python_end);
+                    result = seen.map(|node| OutsideSeen { node, context_version, is_cut });
                     break;
                 }
                 Some(_) => {}
