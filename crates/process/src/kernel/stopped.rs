@@ -105,8 +105,9 @@ fn stop_of(thread: Pid) -> Result<Option<Reached>, NotStopped> {
         | WaitPidFlag::WNOWAIT
         | WaitPidFlag::__WALL;
     match waitid(Id::Pid(thread), flags) {
+        // To `waitid` each stop of a tracer's is a trap. In the delivery of a signal the number of its event is 0.
+        Ok(WaitStatus::PtraceEvent(_, signal, 0)) => Ok(Some(Reached::Stop(Some(signal)))),
         Ok(WaitStatus::PtraceEvent(..)) => Ok(Some(Reached::Stop(None))),
-        Ok(WaitStatus::Stopped(_, signal)) => Ok(Some(Reached::Stop(Some(signal)))),
         Ok(WaitStatus::StillAlive) => Ok(None),
         Ok(WaitStatus::Exited(..) | WaitStatus::Signaled(..)) | Err(Errno::ECHILD | Errno::ESRCH) => {
             Err(NotStopped::Gone)
@@ -120,5 +121,35 @@ const fn refused(error: Errno) -> NotStopped {
     match error {
         Errno::ESRCH => NotStopped::Gone,
         _ => NotStopped::Forbidden,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Options, Pid, Reached, Signal, ptrace, stop_of};
+    use nix::sys::signal::kill;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::Command;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn a_signal_that_is_being_delivered_arrives() {
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        let thread = Pid::from_raw(child.id().cast_signed());
+        ptrace::seize(thread, Options::empty()).unwrap();
+        kill(thread, Signal::SIGUSR1).unwrap();
+        let deadline = Instant::now() + Duration::from_secs(5);
+        let signal = loop {
+            match stop_of(thread) {
+                Ok(Some(Reached::Stop(signal))) => break signal,
+                Ok(None) if Instant::now() < deadline => std::thread::yield_now(),
+                _ => break None,
+            }
+        };
+        let _ = ptrace::detach(thread, signal);
+        if signal.is_none() {
+            let _ = child.kill();
+        }
+        assert_eq!(child.wait().unwrap().signal(), Some(Signal::SIGUSR1 as i32));
     }
 }
