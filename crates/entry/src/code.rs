@@ -4,7 +4,8 @@
 //! The thread comes here from any instruction, with its own registers, its stack pointer below its red zone. It keeps everything that it may
 //! change (registers, flags, vector state, signal mask, errno), makes the other thread, waits a bounded time until that one has begun, and
 //! jumps back. So nobody has to put its registers back: genba may be killed at any moment. No system call in here leaves something to restart
-//! (`restart_syscall`), so a sleep that was cut short goes on where it was.
+//! (`restart_syscall`), so a sleep that was cut short goes on where it was. Where a handler of the program's runs as the mask is put back, its
+//! `rt_sigreturn` ends that (`do_no_restart_syscall`): the sleep returns EINTR, as after a handler without genba.
 //! Sources: x86-64 psABI 3.2 (red zone, registers that calls keep), Intel SDM volume 1 chapter 13 (XSAVE), Linux kernel/signal.c (restart).
 
 core::arch::global_asm!(
@@ -228,6 +229,12 @@ impl State {
             _ => State::Free,
         }
     }
+}
+
+/// What XSAVE writes for the state components that are enabled here.
+pub(crate) fn vector_state_bytes() -> u32 {
+    // The legacy area and the header, where the processor says less.
+    core::arch::x86_64::__cpuid_count(0xd, 0).ebx.max(576)
 }
 
 /// The instructions with these slots behind them.

@@ -28,7 +28,7 @@ use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
 use genba_process::c_stack::{Modules, Source};
-use genba_process::files::{Loaded, Mapped};
+use genba_process::files::Loaded;
 use genba_process::identity::Identity;
 use genba_process::maps::{self, Mapping};
 use genba_process::memory::Remote;
@@ -37,10 +37,10 @@ use genba_process::{facts::Facts, files, threads};
 use nix::errno::Errno;
 use nix::libc::user_regs_struct;
 
-use code::{Slots, State};
+use code::{Slots, State, vector_state_bytes};
 use filters::{Filtered, Filters};
 use place::{Known, Surroundings};
-use room::Room;
+use room::{Room, is_lasting, is_libc};
 use spot::Unusable;
 use stop::Stop;
 use unstopped::Unstopped;
@@ -100,7 +100,7 @@ pub struct Entered {
     /// What it left in the session's place: its reason, if it refused.
     pub words: String,
     pub held: Held,
-    /// The thread that was sent gave way for so long at most, if longer than the others were held.
+    /// The thread that was sent gave way for no longer than this, if longer than the others were held. It may have gone on before the answer.
     pub gave_way: Duration,
 }
 
@@ -118,8 +118,10 @@ pub struct Held {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NotEntered {
     Ended,
-    /// It has become another program since it was found, or its number went to another process: nothing was written.
+    /// It has become another program since it was found, or its number went to another process. Nothing was written into what it is now.
     Changed,
+    /// Something in the program wrote where genba's words were: whether the agent has begun nobody can tell.
+    Overwritten,
     /// By a signal: none of its threads runs.
     Stopped,
     /// The kernel's reason.
@@ -229,19 +231,20 @@ impl<'a> Entry<'a> {
         let mut last = None;
         let mut deadline = Instant::now() + self.asked.tried_max;
         while Instant::now() < deadline {
+            let is_late = deadline.saturating_duration_since(Instant::now()) < self.asked.tried_max / 2;
             // Before they stop: threads have come and gone since.
             self.maps = maps::read(self.asked.pid).map_err(|_| NotEntered::Ended)?;
             let unstopped = Unstopped::begin();
             // In a thread of its own, with whose end the kernel lets go of whatever is still traced.
-            let tried = std::thread::scope(|scope| scope.spawn(|| self.stop_and_send(&program)).join());
+            let tried = std::thread::scope(|scope| scope.spawn(|| self.stop_and_send(&program, is_late)).join());
             drop(unstopped);
-            let Stopped { sent, threads, stopped } = tried.unwrap_or(Err(NotEntered::Ended))?;
+            let Stopped { sent, began, threads, stopped } = tried.unwrap_or(Err(NotEntered::Ended))?;
             held.stops += 1;
             held.threads = threads;
             held.stopped += stopped;
             held.longest = held.longest.max(stopped);
             match sent {
-                Ok(()) => return self.answer(held, stopped),
+                Ok(state) => return self.answer(state, held, began),
                 Err(Unsent::Unusable(why)) => last = why.or(last),
                 Err(Unsent::Failed(why)) => return Err(why),
             }
@@ -262,11 +265,9 @@ impl<'a> Entry<'a> {
     }
 
     /// One try.
-    fn stop_and_send(&mut self, program: &File) -> Result<Stopped, NotEntered> {
-        let mut stop = Stop::all(self.asked.pid).map_err(|error| match error {
-            Errno::ESRCH => NotEntered::Ended,
-            error => NotEntered::NotPermitted(error),
-        })?;
+    fn stop_and_send(&mut self, program: &File, is_late: bool) -> Result<Stopped, NotEntered> {
+        let began = Instant::now();
+        let mut stop = Stop::all(self.asked.pid).map_err(refused)?;
         let threads = stop.threads();
         let is_changed = !self.is_as_found();
         if is_changed {
@@ -275,13 +276,11 @@ impl<'a> Entry<'a> {
         }
         let sent = match self.check_filters(&stop) {
             _ if is_changed => Err(Unsent::Failed(NotEntered::Changed)),
-            Ok(()) => self.send_one(&mut stop, program),
+            Ok(()) => self.send_one(&mut stop, program, is_late),
             Err(why) => Err(Unsent::Failed(NotEntered::Filtered(why))),
         };
-        if sent.is_ok() {
-            self.hold(HELD_MAX);
-        }
-        Ok(Stopped { sent, threads, stopped: stop.release() })
+        let sent = sent.map(|()| self.hold(HELD_MAX));
+        Ok(Stopped { sent, began, threads, stopped: stop.release() })
     }
 
     /// Whether the addresses still mean what they did. A thread that has stopped calls no exec; one that was asked and has not stopped yet may
@@ -305,8 +304,8 @@ impl<'a> Entry<'a> {
         checked
     }
 
-    /// One thread goes to the entry, if one can.
-    fn send_one(&mut self, stop: &mut Stop, program: &File) -> Result<(), Unsent> {
+    /// One thread goes to the entry, if one can. `is_late`: signals may come all the time.
+    fn send_one(&mut self, stop: &mut Stop, program: &File, is_late: bool) -> Result<(), Unsent> {
         let threads = stop.standing();
         let code = self.room.code_at..self.room.code_at + code::with(&self.slots).len() as u64;
         if stop.is_with_all() {
@@ -337,12 +336,25 @@ impl<'a> Entry<'a> {
                     continue;
                 }
             };
+            // A handler is due, and has to end the call: sent away, the thread would make the call again after it. Without a mask of the call's own
+            // the signal might have come just before the call.
+            if spot::is_in_call(&registers)
+                && (!is_late || spot::has_mask(&registers))
+                && stop::is_to_handle(stop.pid(), tid)
+            {
+                last = Some(Unusable::Handler);
+                continue;
+            }
             (self.slots.back_to, self.slots.stack_pointer) = (next.rip, next.rsp);
             let code = code::with(&self.slots);
             let written = program
                 .write_all_at(&self.words, self.room.words_at)
                 .and_then(|()| program.write_all_at(&code, self.room.code_at));
-            written.map_err(|error| Unsent::failed(error.raw_os_error()))?;
+            written.map_err(|error| match error.raw_os_error() {
+                Some(errno) => Unsent::Failed(refused(Errno::from_raw(errno))),
+                // Not one byte was taken: that memory is nobody's any more.
+                None => Unsent::Failed(self.gone()),
+            })?;
             // The bytes went to the memory that was opened: an exec leaves that one behind.
             if !stop.is_whole() && !self.is_as_found() {
                 return Err(Unsent::Failed(NotEntered::Changed));
@@ -351,7 +363,7 @@ impl<'a> Entry<'a> {
             registers.rip = self.room.code_at;
             // Below the red zone, as the ABI wants it before a push of 16 words.
             registers.rsp = (next.rsp - 128) & !63;
-            return stop.send(tid, registers).map_err(|error| Unsent::failed(Some(error as i32)));
+            return stop.send(tid, registers).map_err(|errno| Unsent::Failed(refused(errno)));
         }
         Err(Unsent::Unusable(last))
     }
@@ -371,20 +383,25 @@ impl<'a> Entry<'a> {
             && (!stop.is_whole() || threads.iter().any(|(_, registers)| calls_it(registers)))
     }
 
-    /// Waits until the agent has begun, at most so long.
-    fn hold(&self, at_most: Duration) {
+    /// Waits until the agent has begun, at most so long. The last that it saw: the next look may already meet another program.
+    fn hold(&self, at_most: Duration) -> State {
         let deadline = Instant::now() + at_most;
-        while self.state() == State::Beginning && Instant::now() < deadline {
+        loop {
+            let state = self.state();
+            if state != State::Beginning || Instant::now() >= deadline {
+                return state;
+            }
             std::thread::sleep(POLLED_EVERY);
         }
     }
 
-    /// `stopped`: for so long that stop held all threads. The sent one gives way until the agent has begun.
-    fn answer(&self, held: Held, stopped: Duration) -> Result<Entered, NotEntered> {
-        let (is_through, let_go) = (self.state() != State::Beginning, Instant::now());
-        self.hold(self.asked.patience);
-        let gave_way = if is_through { Duration::ZERO } else { stopped + let_go.elapsed() };
-        match self.state() {
+    /// `state`: as the others were let go. `began`: the stop before that. The sent one gives way until the agent has begun.
+    fn answer(&self, state: State, held: Held, began: Instant) -> Result<Entered, NotEntered> {
+        let (state, gave_way) = match state {
+            State::Beginning => (self.hold(self.asked.patience), began.elapsed()),
+            state => (state, Duration::ZERO),
+        };
+        match state {
             State::Answered(answer) => Ok(Entered { answer, words: self.words_left(), held, gave_way }),
             State::NotLoaded => Err(NotEntered::NotLoaded),
             State::NoFunction => Err(NotEntered::NotTheAgent),
@@ -393,11 +410,19 @@ impl<'a> Entry<'a> {
                 Err(NotEntered::Stopped)
             }
             State::Beginning => Err(NotEntered::Late),
-            // By exec in the middle of it: the agent went with the program before.
-            State::Free if maps::has_any(self.asked.pid) && self.asked.identity.is_same_process() => {
-                Err(NotEntered::Changed)
-            }
-            State::Free => Err(NotEntered::Ended),
+            State::Free => Err(self.gone()),
+        }
+    }
+
+    /// Of words that are not there any more: with an exec the agent goes, too.
+    fn gone(&self) -> NotEntered {
+        let identity = &self.asked.identity;
+        if !maps::has_any(self.asked.pid) || !identity.is_same_process() {
+            NotEntered::Ended
+        } else if identity.tells_programs() && identity.is_still() {
+            NotEntered::Overwritten
+        } else {
+            NotEntered::Changed
         }
     }
 
@@ -444,7 +469,9 @@ fn unopened(error: &std::io::Error) -> NotEntered {
 
 /// What a try came to.
 struct Stopped {
-    sent: Result<(), Unsent>,
+    /// What the words said last.
+    sent: Result<State, Unsent>,
+    began: Instant,
     threads: usize,
     stopped: Duration,
 }
@@ -455,30 +482,12 @@ enum Unsent {
     Failed(NotEntered),
 }
 
-impl Unsent {
-    fn failed(errno: Option<i32>) -> Unsent {
-        Unsent::Failed(match errno.map(Errno::from_raw) {
-            Some(Errno::ESRCH) | None => NotEntered::Ended,
-            Some(errno) => NotEntered::NotPermitted(errno),
-        })
+/// Of a thread's tracing.
+const fn refused(errno: Errno) -> NotEntered {
+    match errno {
+        Errno::ESRCH => NotEntered::Ended,
+        errno => NotEntered::NotPermitted(errno),
     }
-}
-
-/// What XSAVE writes for the state components that are enabled here.
-fn vector_state_bytes() -> u32 {
-    // The legacy area and the header, where the processor says less.
-    core::arch::x86_64::__cpuid_count(0xd, 0).ebx.max(576)
-}
-
-/// Libc's own, and those that were parts of it before glibc 2.34.
-fn is_libc(name: &str) -> bool {
-    ["libc.so.", "libc-2.", "libpthread", "libdl.so.", "libdl-2."].iter().any(|beginning| name.starts_with(beginning))
-}
-
-/// Libraries that are never unloaded: no program can do without them.
-fn is_lasting(file: &Mapped) -> bool {
-    let name = file.file_name();
-    is_libc(&name) || name.starts_with("libm.so.") || name.starts_with("libm-2.") || name.starts_with("libpython")
 }
 
 /// Whether none of its threads goes on by itself.

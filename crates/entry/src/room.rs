@@ -6,7 +6,7 @@
 //! program's own data its heap may begin. The dynamic linker uses its own room itself.
 //! Sources: ELF gABI chapter 5 (program header), Linux fs/binfmt_elf.c, glibc elf/dl-minimal-malloc.c.
 
-use genba_process::files::{Loaded, Segment};
+use genba_process::files::{Loaded, Mapped, Segment};
 use object::elf::{PF_W, PF_X, PT_LOAD};
 
 const PAGE_BYTES: u64 = 4096;
@@ -44,6 +44,17 @@ fn behind_data(segment: &Segment, bytes: u64) -> Option<u64> {
 fn behind(end: u64, bytes: u64) -> Option<u64> {
     let at = end.next_multiple_of(ALIGNMENT);
     (at.checked_add(bytes)? <= end.next_multiple_of(PAGE_BYTES)).then_some(at)
+}
+
+/// Libc's own, and those that were parts of it before glibc 2.34.
+pub(crate) fn is_libc(name: &str) -> bool {
+    ["libc.so.", "libc-2.", "libpthread", "libdl.so.", "libdl-2."].iter().any(|beginning| name.starts_with(beginning))
+}
+
+/// Libraries that are never unloaded: no program can do without them.
+pub(crate) fn is_lasting(file: &Mapped) -> bool {
+    let name = file.file_name();
+    is_libc(&name) || name.starts_with("libm.so.") || name.starts_with("libm-2.") || name.starts_with("libpython")
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ pub enum Unusable {
     Call(u64),
     /// In code of libc, the linker or an allocator, or where no file is mapped.
     Code,
-    /// A signal handler runs on its stack: what it interrupted may hold a lock.
+    /// A signal handler runs on its stack, and what it interrupted may hold a lock. Or one is about to, and has to end the wait.
     Handler,
     /// In a restartable sequence, which would lose its protection.
     Sequence,
@@ -105,6 +105,22 @@ pub fn usable(registers: &user_regs_struct, place: &impl Place) -> Result<user_r
     Ok(going_on(registers))
 }
 
+/// Whether it came into the kernel by a system call.
+pub const fn is_in_call(registers: &user_regs_struct) -> bool {
+    registers.orig_rax.cast_signed() >= 0
+}
+
+/// Whether the call may have a signal mask of its own while it waits: a signal that the program lets through nowhere else has to end it.
+pub fn has_mask(registers: &user_regs_struct) -> bool {
+    match registers.orig_rax.cast_signed() {
+        libc::SYS_pselect6 => registers.r9 != 0,
+        libc::SYS_ppoll => registers.r10 != 0,
+        libc::SYS_epoll_pwait | libc::SYS_epoll_pwait2 => registers.r8 != 0,
+        libc::SYS_rt_sigsuspend => true,
+        _ => false,
+    }
+}
+
 fn is_waiting(registers: &user_regs_struct, place: &impl Place) -> bool {
     let call = registers.orig_rax.cast_signed();
     match call {
@@ -157,7 +173,7 @@ fn waits_without_end(registers: &user_regs_struct) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Place, Unusable, is_cut_short, usable};
+    use super::{Place, Unusable, has_mask, is_cut_short, is_in_call, usable};
     use nix::libc::{self, user_regs_struct};
 
     struct Known {
@@ -267,6 +283,24 @@ mod tests {
         }
         assert!(cut(libc::SYS_semop, 7) && !cut(libc::SYS_recvfrom, 0) && !cut(libc::SYS_read, 0) && !cut(-1, 0));
         assert!(!is_cut_short(&registers(libc::SYS_semop, 0)), "it has ended by itself");
+    }
+
+    #[test]
+    fn a_call_with_a_mask_of_its_own_is_told_from_the_others() {
+        let mut waits = registers(libc::SYS_ppoll, -514);
+        assert!(is_in_call(&waits) && !has_mask(&waits) && !is_in_call(&registers(-1, 7)));
+        waits.r10 = 0x7000_0000;
+        assert!(has_mask(&waits));
+        for call in [libc::SYS_epoll_pwait, libc::SYS_epoll_pwait2, libc::SYS_pselect6] {
+            waits.orig_rax = call.cast_unsigned();
+            assert!(!has_mask(&waits), "{call}: that argument is another one");
+        }
+        (waits.r8, waits.r9) = (0x7000_0000, 0x7000_0000);
+        for call in [libc::SYS_epoll_pwait, libc::SYS_epoll_pwait2, libc::SYS_pselect6] {
+            waits.orig_rax = call.cast_unsigned();
+            assert!(has_mask(&waits), "{call}");
+        }
+        assert!(!has_mask(&registers(libc::SYS_epoll_wait, -4)) && !has_mask(&registers(libc::SYS_poll, -516)));
     }
 
     #[test]

@@ -1,13 +1,15 @@
 //! All threads of a process, stopped for a moment.
 //! Owns: seizing and letting go, and what each waited signal is. Never: leaves a thread stopped: when the tracing thread ends, however it does,
-//! the kernel lets all go on. Source: ptrace(2), PTRACE_SEIZE and PTRACE_INTERRUPT.
+//! the kernel lets all go on. Sources: ptrace(2), PTRACE_SEIZE and PTRACE_INTERRUPT; Linux kernel/exit.c (`wait_task_stopped`, `wait_task_zombie`).
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::time::{Duration, Instant};
 
+use genba_process::threads;
 use nix::errno::Errno;
-use nix::libc::user_regs_struct;
+use nix::libc::{self, c_int, user_regs_struct};
 use nix::sys::ptrace::{self, Options};
 use nix::sys::signal::Signal;
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
@@ -17,23 +19,39 @@ use crate::spot::{GOES_ON, NO_HANDLER, is_cut_short};
 
 /// A thread in an uninterruptible call stops when it leaves the kernel. It is not waited for: until then it does nothing.
 const STOP_MAX: Duration = Duration::from_millis(20);
+/// One that gets no CPU stops when it gets one: for so long its tracer stays, while all others run.
+const STAYS_MAX: Duration = Duration::from_millis(500);
+const LOOKED_EVERY: Duration = Duration::from_micros(500);
 /// Threads that are made while others are being stopped are found in the next round.
 const ROUNDS_MAX: usize = 10;
 
-/// What stops a whole program. Source: Linux, kernel/signal.c (`do_signal_stop`); ptrace(2), group-stop.
-pub const STOPPING: [Signal; 4] = [Signal::SIGSTOP, Signal::SIGTSTP, Signal::SIGTTIN, Signal::SIGTTOU];
-
 /// How a thread stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Stand {
+pub enum Stand {
+    /// Not asked yet.
+    Seized,
     /// Asked to stop.
     Asked,
     Stopped,
     /// By the program's own SIGSTOP or Ctrl-Z, with all others.
     WithAll,
     /// In the delivery of a signal, which it gets when it goes on.
-    WithSignal(Signal),
+    WithSignal(c_int),
     Gone,
+}
+
+impl Stand {
+    /// To `waitid` each stop of a tracer's is a trap. That of an event has its number, and in a stop of the whole program (group-stop) the signal
+    /// that stopped it; in the delivery of a signal the number is 0.
+    const fn of(found: Result<WaitStatus, Errno>) -> Stand {
+        match found {
+            Ok(WaitStatus::StillAlive) => Stand::Asked,
+            Ok(WaitStatus::PtraceEvent(_, signal, 0)) => Stand::WithSignal(signal as c_int),
+            Ok(WaitStatus::PtraceEvent(_, Signal::SIGTRAP, _)) => Stand::Stopped,
+            Ok(WaitStatus::PtraceEvent(..)) => Stand::WithAll,
+            _ => Stand::Gone,
+        }
+    }
 }
 
 /// The threads of one process, traced by the calling thread.
@@ -41,6 +59,8 @@ pub struct Stop {
     pid: u32,
     threads: BTreeMap<i32, Stand>,
     began: Instant,
+    /// Of those that stop later, too.
+    waits_begin_anew: Cell<bool>,
 }
 
 impl Stop {
@@ -49,59 +69,80 @@ impl Stop {
     /// # Errors
     /// The kernel's, of the first thread: `EPERM` (not allowed, or traced by another), `ESRCH`.
     pub fn all(pid: u32) -> Result<Stop, Errno> {
-        let mut stop = Stop { pid, threads: BTreeMap::new(), began: Instant::now() };
+        let mut stop = Stop::of(pid);
         for _ in 0..ROUNDS_MAX {
-            let new: Vec<i32> = thread_ids(pid).into_iter().filter(|tid| !stop.threads.contains_key(tid)).collect();
-            if new.is_empty() {
-                break;
-            }
-            for tid in new {
-                match ptrace::seize(Pid::from_raw(tid), Options::empty()) {
-                    Ok(()) => drop(stop.threads.insert(tid, Stand::Asked)),
-                    // It has ended, or ends at this moment: then the kernel says EPERM.
-                    Err(Errno::ESRCH | Errno::EPERM) if !is_alive(pid, tid) => {
-                        stop.threads.insert(tid, Stand::Gone);
-                    }
-                    Err(error) => {
-                        stop.release();
-                        return Err(error);
-                    }
+            match stop.seize() {
+                Ok(0) => break,
+                Ok(_) => stop.interrupt(),
+                Err(error) => {
+                    stop.release();
+                    return Err(error);
                 }
             }
-            stop.interrupt();
         }
         if stop.threads() == 0 { Err(Errno::ESRCH) } else { Ok(stop) }
     }
 
-    fn interrupt(&mut self) {
-        for (&tid, stand) in &mut self.threads {
-            if *stand == Stand::Asked && ptrace::interrupt(Pid::from_raw(tid)).is_err() {
-                *stand = Stand::Gone;
-            }
+    /// Of no thread yet.
+    pub fn of(pid: u32) -> Stop {
+        Stop { pid, threads: BTreeMap::new(), began: Instant::now(), waits_begin_anew: Cell::new(false) }
+    }
+
+    /// Of a thread that the calling one has seized and asked, and that has not stopped in time.
+    pub fn of_late(pid: u32, tid: i32) -> Stop {
+        Stop { threads: BTreeMap::from([(tid, Stand::Asked)]), ..Stop::of(pid) }
+    }
+
+    /// How many threads there are that it did not have yet.
+    pub fn seize(&mut self) -> Result<usize, Errno> {
+        let is_new = |tid: &i32| !self.threads.contains_key(tid);
+        let new: Vec<i32> = thread_ids(self.pid).into_iter().filter(is_new).collect();
+        for &tid in &new {
+            let stand = match ptrace::seize(Pid::from_raw(tid), Options::empty()) {
+                Ok(()) => Stand::Seized,
+                // It has ended, or ends at this moment: then the kernel says EPERM.
+                Err(Errno::ESRCH | Errno::EPERM) if !is_alive(self.pid, tid) => Stand::Gone,
+                Err(error) => return Err(error),
+            };
+            self.threads.insert(tid, stand);
         }
+        Ok(new.len())
+    }
+
+    pub fn interrupt(&mut self) {
+        self.ask();
         let deadline = Instant::now() + STOP_MAX;
         while self.look() && Instant::now() < deadline {
             std::thread::yield_now();
         }
     }
 
-    /// Whether a thread has still not stopped.
+    fn ask(&mut self) {
+        for (&tid, stand) in &mut self.threads {
+            if matches!(stand, Stand::Seized | Stand::Asked) {
+                *stand = ptrace::interrupt(Pid::from_raw(tid)).map_or(Stand::Gone, |()| Stand::Asked);
+            }
+        }
+    }
+
+    /// Whether a thread that was asked has still not stopped.
     fn look(&mut self) -> bool {
         for (&tid, stand) in &mut self.threads {
-            if *stand != Stand::Asked {
+            if !matches!(stand, Stand::Seized | Stand::Asked) {
                 continue;
             }
-            match how_it_stands(Pid::from_raw(tid)) {
-                Ok(WaitStatus::PtraceEvent(_, signal, _)) if STOPPING.contains(&signal) => *stand = Stand::WithAll,
-                Ok(WaitStatus::PtraceEvent(..)) => *stand = Stand::Stopped,
-                Ok(WaitStatus::Stopped(_, signal)) => *stand = Stand::WithSignal(signal),
-                Ok(WaitStatus::StillAlive) => continue,
-                // Or a real-time signal is on its way, for which there is no name here: the end of this tracer lets it through.
-                _ => *stand = Stand::Gone,
+            let thread = Pid::from_raw(tid);
+            let now = how_it_stands(thread);
+            if now == Stand::Asked {
+                continue;
             }
-            // At once: should genba be killed, no wait is broken either.
-            if matches!(stand, Stand::Stopped | Stand::WithSignal(_)) {
-                let _ = registers_of(Pid::from_raw(tid));
+            *stand = now;
+            // At once: should genba be killed before that, the wait ends with EINTR.
+            if matches!(now, Stand::Stopped | Stand::WithSignal(_))
+                && let Ok(mut registers) = registers_of(thread)
+                && self.waits_begin_anew.get()
+            {
+                begin_wait_anew(thread, &mut registers);
             }
         }
         self.threads.values().any(|stand| *stand == Stand::Asked)
@@ -133,10 +174,14 @@ impl Stop {
         self.threads.iter().filter(|(_, stand)| is_stopped(stand)).map(|(&tid, _)| tid).collect()
     }
 
-    /// Waits with a time limit begin anew with the whole of it: a filter may end the program at `restart_syscall`.
+    /// Waits with a time limit begin anew with the whole of it: a filter may end the program at `restart_syscall`. Where no handler runs after the
+    /// delivery of a signal, that call is next there, too.
     pub fn begin_waits_anew(&self) {
-        for (tid, mut registers) in self.standing() {
-            begin_wait_anew(Pid::from_raw(tid), &mut registers);
+        self.waits_begin_anew.set(true);
+        for thread in self.stopped().into_iter().map(Pid::from_raw) {
+            if let Ok(mut registers) = ptrace::getregs(thread) {
+                begin_wait_anew(thread, &mut registers);
+            }
         }
     }
 
@@ -151,20 +196,57 @@ impl Stop {
         ptrace::detach(thread, None)
     }
 
-    /// Lets all go on. The time from the first that was stopped to the last that was let go.
+    /// Lets all go on. The time from the first that was stopped to the last that was let go; then it stays for those that come later.
     pub fn release(mut self) -> Duration {
         self.look();
-        for (&tid, stand) in &self.threads {
-            let signal = match stand {
-                Stand::WithSignal(signal) => Some(*signal),
-                Stand::Stopped | Stand::WithAll => None,
-                // The kernel lets it go when this thread ends.
-                Stand::Asked | Stand::Gone => continue,
+        self.let_go();
+        let held = self.began.elapsed();
+        self.stay();
+        held
+    }
+
+    fn let_go(&mut self) {
+        self.threads.retain(|&tid, stand| {
+            let signal = match *stand {
+                Stand::WithSignal(signal) => signal,
+                Stand::Stopped | Stand::WithAll => 0,
+                Stand::Seized | Stand::Asked | Stand::Gone => return true,
             };
-            // Killed meanwhile: then nobody needs it.
-            let _ = ptrace::detach(Pid::from_raw(tid), signal);
+            detach(Pid::from_raw(tid), signal);
+            false
+        });
+    }
+
+    /// The request to stop has ended their waits already, and without a tracer they return EINTR. So each is let go as it stops, and those that end
+    /// are not kept: an exec of another thread waits for them. Whatever is left the kernel lets go when the calling thread ends.
+    fn stay(&mut self) {
+        let deadline = Instant::now() + STAYS_MAX;
+        while self.look() && Instant::now() < deadline && self.expects_one() {
+            self.let_go();
+            self.reap();
+            std::thread::sleep(LOOKED_EVERY);
         }
-        self.began.elapsed()
+        self.let_go();
+    }
+
+    /// A thread in an uninterruptible call may stay there for long, and the call goes on.
+    fn expects_one(&self) -> bool {
+        let comes = |tid: i32| {
+            let task = threads::task(self.pid, tid.cast_unsigned());
+            task.is_some_and(|task| task.state != 'D' && !task.has_ended())
+        };
+        self.threads.iter().any(|(&tid, stand)| *stand == Stand::Asked && comes(tid))
+    }
+
+    /// The first thread is the process's, and its parent's to wait for.
+    fn reap(&self) {
+        let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::__WALL;
+        for (&tid, stand) in &self.threads {
+            if *stand == Stand::Gone && tid.cast_unsigned() != self.pid {
+                // Gone already: then there is nobody to wait for.
+                let _ = waitid(Id::Pid(Pid::from_raw(tid)), flags);
+            }
+        }
     }
 
     pub fn pid(&self) -> u32 {
@@ -179,7 +261,7 @@ pub fn begin_wait_anew(thread: Pid, registers: &mut user_regs_struct) {
     }
 }
 
-/// Of a thread that has just stopped. A wait without end that only the stop has ended goes on with the thread, also when genba is killed.
+/// Of a thread that has just stopped. A wait without end that only the stop has ended goes on with the thread, also when genba is killed after this.
 pub fn registers_of(thread: Pid) -> Result<user_regs_struct, Errno> {
     let mut registers = ptrace::getregs(thread)?;
     if is_cut_short(&registers) {
@@ -195,15 +277,41 @@ fn make_again(thread: Pid, registers: &mut user_regs_struct) {
     let _ = ptrace::setregs(thread, *registers);
 }
 
-/// The kernel forgets a stop's signal once it was waited for, so it is only looked at: should this tracer end without another word, the signal
-/// arrives.
-pub fn how_it_stands(thread: Pid) -> Result<WaitStatus, Errno> {
+/// `Asked` of one that has not stopped. The kernel forgets a stop's signal once it was waited for, so it is only looked at: should this tracer end
+/// without another word, the signal arrives.
+pub fn how_it_stands(thread: Pid) -> Stand {
     let flags = WaitPidFlag::WSTOPPED
         | WaitPidFlag::WEXITED
         | WaitPidFlag::WNOHANG
         | WaitPidFlag::WNOWAIT
         | WaitPidFlag::__WALL;
-    waitid(Id::Pid(thread), flags)
+    match waitid(Id::Pid(thread), flags) {
+        // A real-time signal, which has no name here.
+        Err(Errno::EINVAL) => {
+            ptrace::getsiginfo(thread).map_or(Stand::Gone, |signal| Stand::WithSignal(signal.si_signo))
+        }
+        found => Stand::of(found),
+    }
+}
+
+/// `signal`: what it was about to get, or 0. One that was killed meanwhile needs no more.
+pub fn detach(thread: Pid, signal: c_int) {
+    // SAFETY: the kernel takes both words as numbers.
+    unsafe { libc::ptrace(libc::PTRACE_DETACH, thread.as_raw(), 0_usize, signal as usize) };
+}
+
+/// Whether a signal has come for the thread or its process that a handler of the program's is due for: it runs as soon as the thread goes on.
+pub fn is_to_handle(pid: u32, tid: i32) -> bool {
+    has_one_to_handle(&fs::read_to_string(format!("/proc/{pid}/task/{tid}/status")).unwrap_or_default())
+}
+
+/// `status` has the mask that holds within the call.
+fn has_one_to_handle(status: &str) -> bool {
+    let set = |name: &str| {
+        let text = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        text.and_then(|text| u64::from_str_radix(text.trim(), 16).ok()).unwrap_or(0)
+    };
+    (set("SigPnd") | set("ShdPnd")) & !set("SigBlk") & set("SigCgt") != 0
 }
 
 fn is_alive(pid: u32, tid: i32) -> bool {
@@ -216,3 +324,6 @@ pub fn thread_ids(pid: u32) -> Vec<i32> {
     let entries = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
+
+#[cfg(test)]
+mod tests;

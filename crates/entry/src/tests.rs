@@ -67,6 +67,12 @@ fn a_process_that_became_another_program_is_let_go_as_it_is() {
     match obstacle(&asked(of_cat)) {
         Some(why) => eprintln!("skipped: nobody enters here: {why:?}"),
         None => {
+            let gone = |asked: &Asked| {
+                let filters = Filters::look(asked.pid, asked.door).ok()?;
+                Entry::find(asked, filters).ok().map(|entry| entry.gone())
+            };
+            assert_eq!(gone(&asked(of_shell)), Some(NotEntered::Changed), "its words went with the shell");
+            assert_eq!(gone(&asked(of_cat)), Some(NotEntered::Overwritten));
             assert_eq!(enter(&asked(of_shell)), Err(NotEntered::Changed));
             assert_eq!(enter(&asked(of_cat)), Err(NotEntered::NotLoaded), "what it is now is entered");
         }

@@ -18,19 +18,17 @@ use genba_process::memory::Remote;
 use genba_process::symbols::RemoteSymbols;
 use genba_process::threads;
 use nix::errno::Errno;
-use nix::libc::user_regs_struct;
+use nix::libc::{c_int, user_regs_struct};
 use nix::sys::ptrace::{self, Options};
-use nix::sys::signal::Signal;
-use nix::sys::wait::WaitStatus;
 use nix::unistd::Pid;
 
 use crate::Door;
+use crate::code::vector_state_bytes;
 use crate::filters::Filters;
 use crate::place::{is_in_sequence, sequence_offset};
-use crate::spot::going_on;
-use crate::stop::{STOPPING, begin_wait_anew, how_it_stands, registers_of, thread_ids};
+use crate::spot::{going_on, is_in_call};
+use crate::stop::{Stand, Stop, begin_wait_anew, detach, how_it_stands, is_to_handle, registers_of, thread_ids};
 use crate::unstopped::Unstopped;
-use crate::vector_state_bytes;
 
 /// What the agent calls its words.
 pub const WORDS: &str = "genba_visit_words";
@@ -111,8 +109,8 @@ enum Visited {
 struct Stopped {
     thread: Pid,
     registers: user_regs_struct,
-    /// It gets this when it goes on.
-    signal: Option<Signal>,
+    /// It gets this when it goes on. 0: nothing.
+    signal: c_int,
 }
 
 impl Visits {
@@ -269,7 +267,10 @@ impl Visits {
             stopped.let_go();
             return Visited::Forbidden;
         }
-        if stopped.signal.is_some()
+        // A handler has to end the call: sent away, the thread would make the call again after it.
+        let is_due = is_in_call(&stopped.registers) && is_to_handle(self.pid, tid);
+        if stopped.signal != 0
+            || is_due
             || is_in_sequence(&self.memory, self.sequence_offset, fs_base)
             || !has_storage(&self.memory, fs_base)
         {
@@ -309,33 +310,33 @@ impl Visits {
         ptrace::seize(thread, Options::empty())?;
         ptrace::interrupt(thread)?;
         self.memory.forget();
-        stop_of(thread)
+        stop_of(self.pid, thread)
     }
 }
 
-/// A thread that was interrupted stops. A tracer that goes on without it: the kernel takes the request back as the tracer ends.
-fn stop_of(thread: Pid) -> Result<Stopped, Errno> {
+/// A thread that was interrupted stops. One that does not in time is let go as it stops, or as this tracer ends.
+fn stop_of(pid: u32, thread: Pid) -> Result<Stopped, Errno> {
     let asked = Instant::now();
     while asked.elapsed() < ARRIVAL_MAX {
-        let signal = match how_it_stands(thread)? {
-            WaitStatus::PtraceEvent(_, signal, _) if STOPPING.contains(&signal) => return Err(Errno::EAGAIN),
-            WaitStatus::PtraceEvent(..) => None,
-            WaitStatus::Stopped(_, signal) => Some(signal),
-            WaitStatus::StillAlive => {
+        let signal = match how_it_stands(thread) {
+            Stand::Stopped => 0,
+            Stand::WithSignal(signal) => signal,
+            Stand::WithAll => return Err(Errno::EAGAIN),
+            Stand::Gone => return Err(Errno::ESRCH),
+            Stand::Seized | Stand::Asked => {
                 std::thread::yield_now();
                 continue;
             }
-            _ => return Err(Errno::ESRCH),
         };
         return Ok(Stopped { thread, registers: registers_of(thread)?, signal });
     }
+    Stop::of_late(pid, thread.as_raw()).release();
     Err(Errno::EAGAIN)
 }
 
 impl Stopped {
     fn let_go(self) {
-        // Killed meanwhile: then nobody needs it.
-        let _ = ptrace::detach(self.thread, self.signal);
+        detach(self.thread, self.signal);
     }
 }
 

@@ -155,7 +155,9 @@ fn record(arguments: &Arguments, interpreter: Interpreter, output: &Output) -> R
             }
             let _ = place.bring(output);
             let has_begun = std::fs::metadata(&output.path).is_ok_and(|found| found.len() > 0);
-            if family::is_alive(pid) || !has_begun {
+            // Or it has become another program, which the next look enters.
+            let is_over = !family::is_alive(pid) || !interpreter.identity.is_still();
+            if !has_begun || !is_over {
                 return Err(failure);
             }
             None

@@ -329,4 +329,23 @@ fn a_wait_that_was_cut_short_begins_anew_without_restart_syscall() {
         std::thread::sleep(std::time::Duration::from_millis(20));
         assert!(waits(), "{:?}", std::fs::read_to_string(format!("/proc/{}/syscall", child.0)));
     }
+    let is_held = || {
+        std::fs::read_to_string(format!("/proc/{}/status", child.0)).is_ok_and(|status| status.contains("State:\tt"))
+    };
+    for _ in 0..3 {
+        let mut stop = Stop::of(child.0.cast_unsigned());
+        assert_eq!(stop.seize(), Ok(1));
+        // SAFETY: numbers. Nobody handles it, so `restart_syscall` would be next.
+        let sent = unsafe { kill(child.0, SIGCHLD) };
+        assert_eq!(sent, 0);
+        while !is_held() {
+            std::thread::yield_now();
+        }
+        stop.interrupt();
+        assert!(stop.standing().is_empty() && stop.stopped() == [child.0]);
+        stop.begin_waits_anew();
+        stop.release();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        assert!(waits(), "{:?}", std::fs::read_to_string(format!("/proc/{}/syscall", child.0)));
+    }
 }

@@ -225,7 +225,7 @@ fn entered_words(entered: &Entered) -> String {
     let gave_way = if entered.gave_way.is_zero() {
         String::new()
     } else {
-        format!(", and the one that genba used for up to {}", time(entered.gave_way))
+        format!(", and the one that genba used for no longer than {}", time(entered.gave_way))
     };
     format!("{}{gave_way}", held_words(&entered.held))
 }
@@ -262,6 +262,8 @@ fn not_entered(pid: u32, why: &NotEntered) -> Failure {
         NotEntered::Changed => Failure::no(format!("process {pid} runs another program now"))
             .detail("it became that while genba looked at it, or its number went to another process; nothing was written there")
             .hint("try it again; genba ps lists the Python processes"),
+        NotEntered::Overwritten => failed("something in it overwrote the words by which genba's library tells that it has begun".to_owned())
+            .hint("try it again; what has begun meanwhile ends by itself"),
         NotEntered::NotPermitted(errno) => failed(format!("the kernel does not let genba trace it: {errno}"))
             .hint(format!("genba doctor {pid} says why, and what would allow it")),
         NotEntered::Filtered(why) => filtered(pid, *why),
@@ -322,7 +324,7 @@ fn words_of(why: Option<Unusable>) -> String {
     match why {
         Some(Unusable::Call(number)) => format!("in system call {number}"),
         Some(Unusable::Code) => "in the C library, the linker or an allocator".to_owned(),
-        Some(Unusable::Handler) => "in a signal handler".to_owned(),
+        Some(Unusable::Handler) => "in a signal handler, or about to run one".to_owned(),
         Some(Unusable::Sequence) => "in a restartable sequence".to_owned(),
         Some(Unusable::Stack) => "with too little stack, or on one of its own".to_owned(),
         Some(Unusable::Uninterruptible) => "in uninterruptible sleep".to_owned(),
@@ -348,7 +350,7 @@ mod tests {
         };
         let stops = "2 threads were held for 40.0 ms in 3 stops, 25.0 ms the longest";
         check(&entered(ZERO), ZERO, stops);
-        check(&entered(ms(312)), ZERO, &format!("{stops}, and the one that genba used for up to 312 ms"));
+        check(&entered(ms(312)), ZERO, &format!("{stops}, and the one that genba used for no longer than 312 ms"));
         check(&entered(ZERO), ms(1), &format!("{stops}, and each again for up to 1.00 ms to get a stack for signals"));
         check(&asked(Held::default()), ZERO, "it was asked by sys.remote_exec, no thread was held");
         let before =
