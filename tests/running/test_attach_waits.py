@@ -3,18 +3,25 @@
 Owns: what each call returns, which nothing repeats for it (ctypes calls the C library directly). Never: judges samples; hardly any tick comes.
 """
 
+import ctypes
 import errno
 import os
 import random
+import re
 import signal
+import subprocess
+import threading
 import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from entered import COUNTED, few, running, state
-from recording import Workshop
-from running_program import until
+from recording import Workshop, binary
+from running_program import Program, until
 
 pytestmark = pytest.mark.measures
 
@@ -31,7 +38,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 said, kept, writers = {{}}, [], []
 near, far = socket.socketpair()
 near.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", {LIMIT_S}, 0))
-semaphores = libc.semget(0, 1, 0o600)
+semaphores = int(sys.argv[2])
 signals = ctypes.create_string_buffer(128)
 libc.sigemptyset(signals)
 libc.sigaddset(signals, {ON})
@@ -96,7 +103,6 @@ for writer in writers:
 libc.semop(semaphores, operation(1), 1)
 for name in ENDLESS:
     threads[name].join()
-libc.semctl(semaphores, 0, 0)
 print(json.dumps(said))
 """
 
@@ -104,10 +110,23 @@ TIMED = "select", "pselect", "poll", "ppoll", "nanosleep", "clock_nanosleep"
 ENDED = {"epoll_wait": 1, "epoll_pwait": 1, "read": 1, "semop": 0, "sigwaitinfo": ON}
 
 
+@contextmanager
+def semaphore() -> Iterator[int]:
+    """The kernel keeps it beyond a program that is killed."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    number = libc.semget(0, 1, 0o600)
+    assert number >= 0, os.strerror(ctypes.get_errno())
+    try:
+        yield number
+    finally:
+        libc.semctl(number, 0, 0)
+
+
 @pytest.mark.parametrize("first", ["select", "poll", "nanosleep", "epoll_wait"])
 def test_calls_of_c_that_wait(workshop: Workshop, first: str) -> None:
     """What they return and their errno are those without genba. `first`: which thread is sent."""
-    with running(workshop, [workshop.interpreter.path, workshop.write("calls.py", CALLS), first]) as program:
+    calls = workshop.write("calls.py", CALLS)
+    with semaphore() as number, running(workshop, [workshop.interpreter.path, calls, first, str(number)]) as program:
         end = time.monotonic() + ATTACHED_S
         while time.monotonic() < end:
             program.recorded("calls.genba", *SELDOM)
@@ -121,6 +140,8 @@ def test_calls_of_c_that_wait(workshop: Workshop, first: str) -> None:
     assert said["recv with a limit"][:2] in ([-1, errno.EAGAIN], [-1, errno.EINTR]), said
 
 
+# In the two wordings of genba.
+CALLED_ENDED = re.compile(r"process \d+ (has )?ended")
 BECOMES = """\
 import os, sys, time
 print("ready", flush=True)
@@ -144,7 +165,78 @@ def test_a_process_that_becomes_another_program_at_any_moment(workshop: Workshop
         exists = (workshop.place.outside / f"becomes-{number}.genba").exists()
         assert (done.returncode, exists) in ((0, True), (1, False)), done.stderr
         assert done.returncode == 0 or "hint: " in done.stderr, done.stderr
-        assert "has ended" not in done.stderr and "panic" not in done.stderr, done.stderr
+        assert not CALLED_ENDED.search(done.stderr) and "panic" not in done.stderr, done.stderr
+
+
+BECOMES_AT_ONCE = """\
+import os, sys, time
+print("ready", flush=True)
+def name(thread):
+    try:
+        with open(f"/proc/self/task/{thread}/comm") as file:
+            return file.read()
+    except OSError:
+        return "ended"
+while "genba\\n" not in map(name, os.listdir("/proc/self/task")):
+    pass
+# genba looks for the answer every 0.1 ms.
+time.sleep(0.02)
+os.execv(sys.executable, [sys.executable, "-c", "import sys; sys.stdin.readline(); print('over'); sys.exit(7)"])
+"""
+
+
+@few
+def test_a_process_that_becomes_another_program_behind_the_answer(workshop: Workshop) -> None:
+    """genba, which gets no CPU then, keeps what it has recorded: strace lets it wait at each call by which it gives Ctrl-Z back."""
+    with running(workshop, [workshop.interpreter.path, workshop.write("at_once.py", BECOMES_AT_ONCE)]) as program:
+        recording = workshop.place.outside / "at-once.genba"
+        strace = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=rt_sigaction", "-e", "inject=rt_sigaction:delay_enter=100000"]
+        attach = [str(binary()), "attach", str(program.pid), "-o", str(recording), "--duration", "300ms", "--quiet"]
+        environment = {**os.environ, **workshop.place.environment({})}
+        done = subprocess.run([*strace, *attach], env=environment, capture_output=True, text=True, timeout=120)
+        stdout, stderr = program.process.communicate("\n", timeout=60)
+    assert (program.process.returncode, stdout, stderr) == (7, "over\n", ""), done.stderr
+    assert (done.returncode, recording.exists()) == (0, True), done.stderr
+    assert not CALLED_ENDED.search(done.stderr) and "panic" not in done.stderr, done.stderr
+
+
+MASKED = """\
+import ctypes, signal
+libc = ctypes.CDLL(None, use_errno=True)
+signal.signal(signal.SIGUSR1, lambda number, frame: None)
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+none = ctypes.create_string_buffer(128)
+libc.sigemptyset(none)
+limit = (ctypes.c_long * 2)(2, 0)
+print("ready", flush=True)
+while True:
+    # The signal comes through in this call alone.
+    print("missed" if libc.ppoll(None, 0, limit, none) == 0 else "came", flush=True)
+"""
+
+
+@few
+def test_a_signal_that_has_to_end_a_wait_with_a_mask(workshop: Workshop) -> None:
+    """It comes while genba holds the thread, too, and ends the wait."""
+    over, chance = threading.Event(), random.Random(5)
+
+    def said_after_signals(program: Program) -> set[str]:
+        said = set()
+        while not over.is_set():
+            time.sleep(chance.uniform(0, 0.005))
+            os.kill(program.pid, signal.SIGUSR1)
+            said.add(program.process.stdout.readline())
+        return said
+
+    with running(workshop, [workshop.interpreter.path, workshop.write("masked.py", MASKED)]) as program, ThreadPoolExecutor(1) as pool:
+        sending = pool.submit(said_after_signals, program)
+        try:
+            end = time.monotonic() + ATTACHED_S
+            while time.monotonic() < end:
+                program.recorded("masked.genba", *SELDOM)
+        finally:
+            over.set()
+        assert sending.result(timeout=30) == {"came\n"}
 
 
 PAGES = 30_000
