@@ -211,7 +211,9 @@ gc.collect()
 read, write = os.pipe()
 pid = os.fork()
 if pid == 0:
+    # Some of these are over before the child's own recording has begun.
     cycles(3000)
+    busy(0.5)
     gc.collect()
     busy(0.2)
     gc.collect()
