@@ -13,3 +13,4 @@ pub mod rights;
 pub mod rules;
 pub mod stopped;
 pub mod threads;
+pub mod tracer;

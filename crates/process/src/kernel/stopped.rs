@@ -13,6 +13,7 @@ use nix::unistd::Pid;
 
 use crate::kernel::registers::Registers;
 use crate::kernel::threads;
+use crate::kernel::tracer::in_own_thread;
 
 /// For so long a thread is stopped at most.
 pub const STOPPED_MAX: Duration = Duration::from_millis(1);
@@ -54,10 +55,7 @@ pub fn with_stopped<T: Send>(
     tid: u32,
     work: impl FnOnce(Instant, Registers) -> T + Send,
 ) -> Result<Stop<T>, NotStopped> {
-    std::thread::scope(|scope| {
-        let tracer = scope.spawn(move || trace(pid, tid, work));
-        tracer.join().unwrap_or(Err(NotStopped::Late))
-    })
+    in_own_thread(|| trace(pid, tid, work)).unwrap_or(Err(NotStopped::Late))
 }
 
 fn trace<T>(pid: u32, tid: u32, work: impl FnOnce(Instant, Registers) -> T) -> Result<Stop<T>, NotStopped> {
