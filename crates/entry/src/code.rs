@@ -90,6 +90,8 @@ core::arch::global_asm!(
     "    xor edx, edx",
     "    mov r10d, 8",
     "    syscall",
+    // A handler that was due has run: the thread leaves (words.rs).
+    "    mov dword ptr [r14 + 4], 0",
     "    mov rsp, rbp",
     "    pop r15",
     "    pop r14",
@@ -159,7 +161,7 @@ pub struct Slots {
     pub back_to: u64,
     pub stack_pointer: u64,
     pub vector_state_bytes: u64,
-    /// Where the state word lies.
+    /// Where the state word lies. Behind it lies the number of the thread that was sent.
     pub state: u64,
     pub errno_location: u64,
     pub pthread_create: u64,

@@ -12,6 +12,7 @@
 //!
 //! In builds whose threads need a stack for signals each thread is then sent to the agent once, one after the other (visit.rs).
 
+mod asked;
 pub mod code;
 pub mod filters;
 mod place;
@@ -20,23 +21,24 @@ pub mod spot;
 mod stop;
 pub mod unstopped;
 pub mod visit;
+mod words;
 
 use std::cell::RefCell;
 use std::fs::{File, OpenOptions};
-use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
 use genba_process::c_stack::{Modules, Source};
 use genba_process::files::Loaded;
-use genba_process::identity::Identity;
 use genba_process::maps::{self, Mapping};
 use genba_process::memory::Remote;
 use genba_process::symbols::RemoteSymbols;
+use genba_process::tracer::in_own_thread;
 use genba_process::{facts::Facts, files, threads};
 use nix::errno::Errno;
-use nix::libc::user_regs_struct;
+use nix::unistd::Pid;
 
+pub use asked::{Asked, Entered, Held, NotEntered};
 use code::{Slots, State, vector_state_bytes};
 use filters::{Filtered, Filters};
 use place::{Known, Surroundings};
@@ -44,6 +46,7 @@ use room::{Room, is_lasting, is_libc};
 use spot::Unusable;
 use stop::Stop;
 use unstopped::Unstopped;
+use words::{SENT, STATE_BYTES};
 
 /// The function of the agent that the new thread calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,79 +72,9 @@ const HELD_MAX: Duration = Duration::from_millis(50);
 /// The thread that made the other one gives way so often: at least as long as the others are held.
 const YIELDS_MAX: u64 = 100_000;
 const BETWEEN_TRIES: Duration = Duration::from_millis(5);
-/// Neither the linker, while it loads the agent, nor the agent, while it begins, goes as deep.
-const CALLERS_BYTES: u64 = 512 << 10;
-const STATE_BYTES: u64 = 16;
+/// For so long in all the tries may wait for threads that stop late, beside the time that is given.
+const STAYED_MAX: Duration = Duration::from_secs(2);
 const POLLED_EVERY: Duration = Duration::from_micros(100);
-
-/// What is to be done.
-#[derive(Clone, Debug)]
-pub struct Asked {
-    pub pid: u32,
-    /// Of the process and the program that were found there.
-    pub identity: Identity,
-    /// The agent, as the program names the file.
-    pub library: String,
-    pub door: Door,
-    /// That function in this process, where the agent is loaded already.
-    pub function: Option<u64>,
-    pub session: String,
-    /// For how long threads are looked at until one can be used. Between two looks the program runs.
-    pub tried_max: Duration,
-    /// How long the agent may take to begin.
-    pub patience: Duration,
-}
-
-/// How it went.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Entered {
-    /// Of the agent's function.
-    pub answer: u8,
-    /// What it left in the session's place: its reason, if it refused.
-    pub words: String,
-    pub held: Held,
-    /// The thread that was sent gave way for no longer than this, if longer than the others were held. It may have gone on before the answer.
-    pub gave_way: Duration,
-}
-
-/// How the threads of the program were stopped.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Held {
-    /// They stood still for so long in all, in one or more stops; the longest.
-    pub stopped: Duration,
-    pub longest: Duration,
-    pub stops: u32,
-    pub threads: usize,
-}
-
-/// Why the agent did not begin. The program goes on as before.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum NotEntered {
-    Ended,
-    /// It has become another program since it was found, or its number went to another process. Nothing was written into what it is now.
-    Changed,
-    /// Something in the program wrote where genba's words were: whether the agent has begun nobody can tell.
-    Overwritten,
-    /// By a signal: none of its threads runs.
-    Stopped,
-    /// The kernel's reason.
-    NotPermitted(Errno),
-    /// Its seccomp filters would not let the agent work, or nobody can tell.
-    Filtered(Filtered),
-    /// A function of libc that is needed, by name.
-    NoFunction(&'static str),
-    NoRoom,
-    /// In the time that was given no thread stood where it could be used: the last reason, and what the looks cost.
-    NoMoment(Option<Unusable>, Held),
-    /// The dynamic linker refused the file.
-    NotLoaded,
-    /// The file is not genba's agent.
-    NotTheAgent,
-    /// The program may make no more threads.
-    NoThread,
-    /// The new thread has not come back yet.
-    Late,
-}
 
 /// Enters.
 ///
@@ -200,7 +133,7 @@ impl<'a> Entry<'a> {
             .filter(|file| is_lasting(file))
             .filter_map(|file| file.open(asked.pid, &memory).ok())
             .collect();
-        // The state word, then the texts.
+        // The state word and the thread that is sent, then the texts.
         let mut words = vec![0; STATE_BYTES as usize];
         let mut text = |text: &str| {
             let at = words.len() as u64;
@@ -230,15 +163,16 @@ impl<'a> Entry<'a> {
         let mut held = Held::default();
         let mut last = None;
         let mut deadline = Instant::now() + self.asked.tried_max;
+        let mut may_stay = STAYED_MAX;
         while Instant::now() < deadline {
             let is_late = deadline.saturating_duration_since(Instant::now()) < self.asked.tried_max / 2;
             // Before they stop: threads have come and gone since.
             self.maps = maps::read(self.asked.pid).map_err(|_| NotEntered::Ended)?;
             let unstopped = Unstopped::begin();
-            // In a thread of its own, with whose end the kernel lets go of whatever is still traced.
-            let tried = std::thread::scope(|scope| scope.spawn(|| self.stop_and_send(&program, is_late)).join());
+            // With that thread's end the kernel lets go of whatever is still traced.
+            let tried = in_own_thread(|| self.stop_and_send(&program, is_late));
             drop(unstopped);
-            let Stopped { sent, began, threads, stopped } = tried.unwrap_or(Err(NotEntered::Ended))?;
+            let Stopped { sent, began, threads, stopped, stayed } = tried.unwrap_or(Err(NotEntered::Ended))?;
             held.stops += 1;
             held.threads = threads;
             held.stopped += stopped;
@@ -248,6 +182,9 @@ impl<'a> Entry<'a> {
                 Err(Unsent::Unusable(why)) => last = why.or(last),
                 Err(Unsent::Failed(why)) => return Err(why),
             }
+            let stayed = stayed.min(may_stay);
+            may_stay -= stayed;
+            deadline += stayed;
             let began = Instant::now();
             let source = Source { pid: self.asked.pid, memory: &self.memory, maps: &self.maps, core: None };
             if self.modules.borrow_mut().open_missed(source) {
@@ -267,7 +204,8 @@ impl<'a> Entry<'a> {
     /// One try.
     fn stop_and_send(&mut self, program: &File, is_late: bool) -> Result<Stopped, NotEntered> {
         let began = Instant::now();
-        let mut stop = Stop::all(self.asked.pid).map_err(refused)?;
+        let may_not_restart = self.filters.are_unread() || !self.filters.may_restart();
+        let mut stop = Stop::all(self.asked.pid, may_not_restart).map_err(refused)?;
         let threads = stop.threads();
         let is_changed = !self.is_as_found();
         if is_changed {
@@ -280,7 +218,8 @@ impl<'a> Entry<'a> {
             Err(why) => Err(Unsent::Failed(NotEntered::Filtered(why))),
         };
         let sent = sent.map(|()| self.hold(HELD_MAX));
-        Ok(Stopped { sent, began, threads, stopped: stop.release() })
+        let stopped = stop.release();
+        Ok(Stopped { sent, began, threads, stopped, stayed: began.elapsed().saturating_sub(stopped) })
     }
 
     /// Whether the addresses still mean what they did. A thread that has stopped calls no exec; one that was asked and has not stopped yet may
@@ -311,7 +250,10 @@ impl<'a> Entry<'a> {
         if stop.is_with_all() {
             return Err(Unsent::Failed(NotEntered::Stopped));
         }
-        if self.is_in_use(stop, &threads, &code) {
+        if stop.is_about_to_stop() {
+            return Err(Unsent::Unusable(Some(Unusable::Handler)));
+        }
+        if words::is_in_use(stop, &self.memory, self.room.words_at, &code) {
             return Err(Unsent::Unusable(None));
         }
         let mut last = threads.is_empty().then_some(Unusable::Uninterruptible);
@@ -336,15 +278,17 @@ impl<'a> Entry<'a> {
                     continue;
                 }
             };
-            // A handler is due, and has to end the call: sent away, the thread would make the call again after it. Without a mask of the call's own
-            // the signal might have come just before the call.
-            if spot::is_in_call(&registers)
-                && (!is_late || spot::has_mask(&registers))
-                && stop::is_to_handle(stop.pid(), tid)
-            {
-                last = Some(Unusable::Handler);
-                continue;
+            if spot::is_in_call(&registers) {
+                stop::end_own_mask(Pid::from_raw(tid));
+                // A handler is due, and has to end the call: sent away, the thread would make the call again after it. Without a mask of the call's
+                // own the signal might have come just before the call.
+                if (!is_late || spot::has_mask(&registers)) && stop::is_to_handle(stop.pid(), tid) {
+                    last = Some(Unusable::Handler);
+                    continue;
+                }
             }
+            let own_tid = threads::task(stop.pid(), tid.cast_unsigned()).map_or(0, |task| task.own_tid);
+            self.words[SENT..][..4].copy_from_slice(&own_tid.to_le_bytes());
             (self.slots.back_to, self.slots.stack_pointer) = (next.rip, next.rsp);
             let code = code::with(&self.slots);
             let written = program
@@ -366,21 +310,6 @@ impl<'a> Entry<'a> {
             return stop.send(tid, registers).map_err(|errno| Unsent::Failed(refused(errno)));
         }
         Err(Unsent::Unusable(last))
-    }
-
-    /// Whether an entry before this one is still on its way: a thread runs its code, or has it among its callers. A process that was killed
-    /// in the middle of an entry while it shared this memory (the child of a vfork) leaves the word alone.
-    fn is_in_use(&self, stop: &Stop, threads: &[(i32, user_regs_struct)], code: &Range<u64>) -> bool {
-        if threads.iter().any(|(_, registers)| code.contains(&registers.rip)) {
-            return true;
-        }
-        let calls_it = |registers: &user_regs_struct| {
-            let stack = self.memory.copy_from(registers.rsp & !7, CALLERS_BYTES);
-            let words = stack.chunks_exact(8).map(|word| word.try_into().map_or(0, u64::from_le_bytes));
-            words.into_iter().any(|word| code.contains(&word))
-        };
-        self.state() == State::Beginning
-            && (!stop.is_whole() || threads.iter().any(|(_, registers)| calls_it(registers)))
     }
 
     /// Waits until the agent has begun, at most so long. The last that it saw: the next look may already meet another program.
@@ -432,11 +361,7 @@ impl<'a> Entry<'a> {
     }
 
     fn state(&self) -> State {
-        let mut word = [0; 4];
-        match self.memory.read(self.room.words_at, &mut word) {
-            Ok(()) => State::of(u32::from_le_bytes(word)),
-            Err(_) => State::Free,
-        }
+        words::state(&self.memory, self.room.words_at)
     }
 }
 
@@ -474,6 +399,8 @@ struct Stopped {
     began: Instant,
     threads: usize,
     stopped: Duration,
+    /// After that, for threads that stopped late.
+    stayed: Duration,
 }
 
 /// Why no thread was sent.

@@ -20,8 +20,8 @@ use crate::spot::{GOES_ON, NO_HANDLER, is_cut_short};
 /// A thread in an uninterruptible call stops when it leaves the kernel. It is not waited for: until then it does nothing.
 const STOP_MAX: Duration = Duration::from_millis(20);
 /// One that gets no CPU stops when it gets one: for so long its tracer stays, while all others run.
-const STAYS_MAX: Duration = Duration::from_millis(500);
-const LOOKED_EVERY: Duration = Duration::from_micros(500);
+pub const STAYS_MAX: Duration = Duration::from_millis(500);
+pub const LOOKED_EVERY: Duration = Duration::from_micros(500);
 /// Threads that are made while others are being stopped are found in the next round.
 const ROUNDS_MAX: usize = 10;
 
@@ -64,17 +64,20 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// Seizes all threads and stops them.
+    /// Seizes all threads and stops them. `may_not_restart`: a filter that nobody has read, or one that was read, may forbid `restart_syscall`.
     ///
     /// # Errors
     /// The kernel's, of the first thread: `EPERM` (not allowed, or traced by another), `ESRCH`.
-    pub fn all(pid: u32) -> Result<Stop, Errno> {
+    pub fn all(pid: u32, may_not_restart: bool) -> Result<Stop, Errno> {
         let mut stop = Stop::of(pid);
         for _ in 0..ROUNDS_MAX {
             match stop.seize() {
                 Ok(0) => break,
                 Ok(_) => stop.interrupt(),
                 Err(error) => {
+                    if may_not_restart {
+                        stop.begin_waits_anew();
+                    }
                     stop.release();
                     return Err(error);
                 }
@@ -86,11 +89,6 @@ impl Stop {
     /// Of no thread yet.
     pub fn of(pid: u32) -> Stop {
         Stop { pid, threads: BTreeMap::new(), began: Instant::now(), waits_begin_anew: Cell::new(false) }
-    }
-
-    /// Of a thread that the calling one has seized and asked, and that has not stopped in time.
-    pub fn of_late(pid: u32, tid: i32) -> Stop {
-        Stop { threads: BTreeMap::from([(tid, Stand::Asked)]), ..Stop::of(pid) }
     }
 
     /// How many threads there are that it did not have yet.
@@ -157,6 +155,12 @@ impl Stop {
         self.threads.values().any(|stand| *stand == Stand::WithAll)
     }
 
+    /// Whether one that has no handler would stop it now. A SIGCONT may have come meanwhile, so the next look has to tell.
+    pub fn is_about_to_stop(&self) -> bool {
+        let stops = |signal| [libc::SIGSTOP, libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU].contains(&signal);
+        self.threads.values().any(|stand| matches!(*stand, Stand::WithSignal(signal) if stops(signal)))
+    }
+
     /// Whether each thread has stopped.
     pub fn is_whole(&self) -> bool {
         !self.threads.values().any(|stand| *stand == Stand::Asked)
@@ -172,6 +176,12 @@ impl Stop {
     pub fn stopped(&self) -> Vec<i32> {
         let is_stopped = |stand: &Stand| matches!(stand, Stand::Stopped | Stand::WithSignal(_));
         self.threads.iter().filter(|(_, stand)| is_stopped(stand)).map(|(&tid, _)| tid).collect()
+    }
+
+    /// Of all of those.
+    pub fn registers(&self) -> Vec<(i32, user_regs_struct)> {
+        let stopped = self.stopped().into_iter();
+        stopped.filter_map(|tid| Some((tid, ptrace::getregs(Pid::from_raw(tid)).ok()?))).collect()
     }
 
     /// Waits with a time limit begin anew with the whole of it: a filter may end the program at `restart_syscall`. Where no handler runs after the
@@ -229,13 +239,8 @@ impl Stop {
         self.let_go();
     }
 
-    /// A thread in an uninterruptible call may stay there for long, and the call goes on.
     fn expects_one(&self) -> bool {
-        let comes = |tid: i32| {
-            let task = threads::task(self.pid, tid.cast_unsigned());
-            task.is_some_and(|task| task.state != 'D' && !task.has_ended())
-        };
-        self.threads.iter().any(|(&tid, stand)| *stand == Stand::Asked && comes(tid))
+        self.threads.iter().any(|(&tid, stand)| *stand == Stand::Asked && is_expected(self.pid, tid))
     }
 
     /// The first thread is the process's, and its parent's to wait for.
@@ -254,7 +259,13 @@ impl Stop {
     }
 }
 
-/// The same of one thread that stands.
+/// Whether a thread that was asked stops as soon as it gets a CPU. In an uninterruptible call it may stay for long, and the call goes on.
+pub fn is_expected(pid: u32, tid: i32) -> bool {
+    let task = threads::task(pid, tid.cast_unsigned());
+    task.is_some_and(|task| task.state != 'D' && !task.has_ended())
+}
+
+/// Of one thread that stands: its wait with a time limit begins anew.
 pub fn begin_wait_anew(thread: Pid, registers: &mut user_regs_struct) {
     if registers.orig_rax.cast_signed() >= 0 && registers.rax.cast_signed() == GOES_ON {
         make_again(thread, registers);
@@ -300,12 +311,27 @@ pub fn detach(thread: Pid, signal: c_int) {
     unsafe { libc::ptrace(libc::PTRACE_DETACH, thread.as_raw(), 0_usize, signal as usize) };
 }
 
+/// Of a thread that stands in a call: ends the signal mask that the call has of its own while it waits (`ppoll`). A signal that only this one lets
+/// through stays, and ends the call when it is made again. The kernel gives the mask that the thread has outside of the call, and forgets the
+/// call's as it takes one. Before Linux 5.1 it gives and takes the call's, and nothing changes.
+/// Source: Linux kernel/ptrace.c (`PTRACE_GETSIGMASK`, `PTRACE_SETSIGMASK`), kernel/signal.c (`set_user_sigmask`).
+pub fn end_own_mask(thread: Pid) {
+    let mut mask = 0_u64;
+    // SAFETY: the third word is the size of a mask in bytes, and the kernel writes or reads so many.
+    unsafe {
+        let given = libc::ptrace(libc::PTRACE_GETSIGMASK, thread.as_raw(), size_of::<u64>(), &raw mut mask);
+        if given == 0 {
+            libc::ptrace(libc::PTRACE_SETSIGMASK, thread.as_raw(), size_of::<u64>(), &raw const mask);
+        }
+    }
+}
+
 /// Whether a signal has come for the thread or its process that a handler of the program's is due for: it runs as soon as the thread goes on.
 pub fn is_to_handle(pid: u32, tid: i32) -> bool {
     has_one_to_handle(&fs::read_to_string(format!("/proc/{pid}/task/{tid}/status")).unwrap_or_default())
 }
 
-/// `status` has the mask that holds within the call.
+/// `status` has the mask that holds now, within a call that has one of its own that one.
 fn has_one_to_handle(status: &str) -> bool {
     let set = |name: &str| {
         let text = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));

@@ -3,6 +3,7 @@
 use super::{Asked, Door, Entry, Filters, NotEntered, enter, unopened};
 use crate::stop::Stop;
 use genba_process::identity::Identity;
+use genba_process::tracer::in_own_thread;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -31,8 +32,7 @@ fn obstacle(asked: &Asked) -> Option<NotEntered> {
         return Some(why);
     }
     // With the end of the tracing thread the kernel lets go.
-    let stop = || Stop::all(asked.pid).map(Stop::release).err();
-    let refused = std::thread::scope(|scope| scope.spawn(stop).join()).expect("it only traces");
+    let refused = in_own_thread(|| Stop::all(asked.pid, false).map(Stop::release).err()).expect("it only traces");
     refused.map(NotEntered::NotPermitted)
 }
 

@@ -17,6 +17,7 @@ use genba_process::maps;
 use genba_process::memory::Remote;
 use genba_process::symbols::RemoteSymbols;
 use genba_process::threads;
+use genba_process::tracer::in_own_thread;
 use nix::errno::Errno;
 use nix::libc::{c_int, user_regs_struct};
 use nix::sys::ptrace::{self, Options};
@@ -27,15 +28,20 @@ use crate::code::vector_state_bytes;
 use crate::filters::Filters;
 use crate::place::{is_in_sequence, sequence_offset};
 use crate::spot::{going_on, is_in_call};
-use crate::stop::{Stand, Stop, begin_wait_anew, detach, how_it_stands, is_to_handle, registers_of, thread_ids};
+use crate::stop::{
+    LOOKED_EVERY, STAYS_MAX, Stand, begin_wait_anew, detach, end_own_mask, how_it_stands, is_expected, is_to_handle,
+    registers_of, thread_ids,
+};
 use crate::unstopped::Unstopped;
 
 /// What the agent calls its words.
 pub const WORDS: &str = "genba_visit_words";
 /// The agent's own threads have this name, and all signals blocked.
 const OWN_THREADS: &str = "genba";
-/// A thread that does not stop in that time is asked another time.
+/// Until then a thread's stop is waited for without sleeping.
 const ARRIVAL_MAX: Duration = Duration::from_millis(20);
+/// After that the next look goes on: genba has more to do than to send threads that hardly get a CPU.
+const LOOK_MAX: Duration = Duration::from_millis(500);
 /// A thread on the way needs 50 µs of a CPU.
 const VISIT_MAX: Duration = Duration::from_millis(500);
 /// One that could not be sent is tried again after such a time, and after twice as long each time.
@@ -149,8 +155,10 @@ impl Visits {
         let is_new = |known: &Known| {
             !known.is_agents && !known.is_forbidden && known.not_before <= now && !were_here.contains(&known.own_tid)
         };
-        let new: Vec<(i32, u32)> =
-            self.threads.iter().filter(|(_, known)| is_new(known)).map(|(&tid, known)| (tid, known.own_tid)).collect();
+        let mut new: Vec<(&i32, &Known)> = self.threads.iter().filter(|(_, known)| is_new(known)).collect();
+        // One that could not be sent is behind those that wait for their turn.
+        new.sort_by_key(|(_, known)| known.not_before);
+        let new: Vec<(i32, u32)> = new.into_iter().map(|(&tid, known)| (tid, known.own_tid)).collect();
         if new.is_empty() || (used >= PLACES_MAX && were_here.len() >= PLACES_MAX as usize) {
             return true;
         }
@@ -163,7 +171,11 @@ impl Visits {
         let Ok(mut filters) = Filters::of_threads(self.pid, Door::Attached, new.iter().map(|(tid, _)| *tid)) else {
             return Some(());
         };
+        let began = Instant::now();
         for &(tid, own_tid) in new {
+            if began.elapsed() >= LOOK_MAX {
+                break;
+            }
             let visited = self.visit_alone(tid, own_tid, &mut filters)?;
             match self.threads.get_mut(&tid) {
                 Some(known) if visited == Visited::NotNow => known.is_tried_later(),
@@ -174,12 +186,11 @@ impl Visits {
         Some(())
     }
 
-    /// In a thread of its own, with whose end the kernel lets go of whatever is still traced: one that did not stop in time would stop later, and
-    /// wait until all others had been there.
+    /// By a tracer of its own: one that did not stop in time would stop later, and wait until all others had been there.
     fn visit_alone(&mut self, tid: i32, own_tid: u32, filters: &mut Filters) -> Option<Visited> {
         let _unstopped = Unstopped::begin();
         let visit = || Some(if self.is_free()? { self.visit(tid, own_tid, filters) } else { Visited::NotNow });
-        std::thread::scope(|scope| scope.spawn(visit).join()).ok().flatten()
+        in_own_thread(visit).flatten()
     }
 
     /// How many places of the table were used, and the threads that have come by.
@@ -267,8 +278,12 @@ impl Visits {
             stopped.let_go();
             return Visited::Forbidden;
         }
+        let is_in_call = is_in_call(&stopped.registers);
+        if is_in_call && stopped.signal == 0 {
+            end_own_mask(stopped.thread);
+        }
         // A handler has to end the call: sent away, the thread would make the call again after it.
-        let is_due = is_in_call(&stopped.registers) && is_to_handle(self.pid, tid);
+        let is_due = is_in_call && is_to_handle(self.pid, tid);
         if stopped.signal != 0
             || is_due
             || is_in_sequence(&self.memory, self.sequence_offset, fs_base)
@@ -314,24 +329,27 @@ impl Visits {
     }
 }
 
-/// A thread that was interrupted stops. One that does not in time is let go as it stops, or as this tracer ends.
+/// A thread that was interrupted stops. Without a tracer its wait would return EINTR then, so one that gets no CPU is waited for.
 fn stop_of(pid: u32, thread: Pid) -> Result<Stopped, Errno> {
     let asked = Instant::now();
-    while asked.elapsed() < ARRIVAL_MAX {
+    loop {
         let signal = match how_it_stands(thread) {
             Stand::Stopped => 0,
             Stand::WithSignal(signal) => signal,
             Stand::WithAll => return Err(Errno::EAGAIN),
             Stand::Gone => return Err(Errno::ESRCH),
-            Stand::Seized | Stand::Asked => {
+            Stand::Seized | Stand::Asked if asked.elapsed() < ARRIVAL_MAX => {
                 std::thread::yield_now();
                 continue;
             }
+            Stand::Seized | Stand::Asked if asked.elapsed() < STAYS_MAX && is_expected(pid, thread.as_raw()) => {
+                std::thread::sleep(LOOKED_EVERY);
+                continue;
+            }
+            Stand::Seized | Stand::Asked => return Err(Errno::EAGAIN),
         };
         return Ok(Stopped { thread, registers: registers_of(thread)?, signal });
     }
-    Stop::of_late(pid, thread.as_raw()).release();
-    Err(Errno::EAGAIN)
 }
 
 impl Stopped {

@@ -253,7 +253,7 @@ impl Child {
 
     fn check(&self) -> (Result<(), Filtered>, bool) {
         let mut filters = Filters::look(self.0.cast_unsigned(), Door::Attached).unwrap();
-        let stop = Stop::all(self.0.cast_unsigned()).unwrap();
+        let stop = Stop::all(self.0.cast_unsigned(), false).unwrap();
         let checked = filters.check(self.0);
         stop.release();
         (checked, filters.may_restart())
@@ -323,7 +323,7 @@ fn a_wait_that_was_cut_short_begins_anew_without_restart_syscall() {
         std::thread::yield_now();
     }
     for _ in 0..3 {
-        let stop = Stop::all(child.0.cast_unsigned()).unwrap();
+        let stop = Stop::all(child.0.cast_unsigned(), false).unwrap();
         stop.begin_waits_anew();
         stop.release();
         std::thread::sleep(std::time::Duration::from_millis(20));
@@ -338,7 +338,9 @@ fn a_wait_that_was_cut_short_begins_anew_without_restart_syscall() {
         // SAFETY: numbers. Nobody handles it, so `restart_syscall` would be next.
         let sent = unsafe { kill(child.0, SIGCHLD) };
         assert_eq!(sent, 0);
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(5);
         while !is_held() {
+            assert!(std::time::Instant::now() < deadline, "it has ended");
             std::thread::yield_now();
         }
         stop.interrupt();
