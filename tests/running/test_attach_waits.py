@@ -179,7 +179,9 @@ def name(thread):
         return "ended"
 while "genba\\n" not in map(name, os.listdir("/proc/self/task")):
     pass
-# genba looks for the answer every 0.1 ms.
+# There is something to keep, and genba has seen the answer before: it looks for it every 0.1 ms.
+while os.path.getsize(sys.argv[1]) == 0:
+    pass
 time.sleep(0.02)
 os.execv(sys.executable, [sys.executable, "-c", "import sys; sys.stdin.readline(); print('over'); sys.exit(7)"])
 """
@@ -188,8 +190,9 @@ os.execv(sys.executable, [sys.executable, "-c", "import sys; sys.stdin.readline(
 @few
 def test_a_process_that_becomes_another_program_behind_the_answer(workshop: Workshop) -> None:
     """genba, which gets no CPU then, keeps what it has recorded: strace lets it wait at each call by which it gives Ctrl-Z back."""
-    with running(workshop, [workshop.interpreter.path, workshop.write("at_once.py", BECOMES_AT_ONCE)]) as program:
-        recording = workshop.place.outside / "at-once.genba"
+    recording = workshop.place.outside / "at-once.genba"
+    at_once = workshop.write("at_once.py", BECOMES_AT_ONCE)
+    with running(workshop, [workshop.interpreter.path, at_once, f"{workshop.place.inside}/at-once.genba"]) as program:
         strace = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=rt_sigaction", "-e", "inject=rt_sigaction:delay_enter=100000"]
         attach = [str(binary()), "attach", str(program.pid), "-o", str(recording), "--duration", "300ms", "--quiet"]
         environment = {**os.environ, **workshop.place.environment({})}
