@@ -133,8 +133,18 @@ impl Life {
             let (began_ns, end_ns) = (self.now_ns, self.now_ns);
             let (on, lock_owner, node, context_version) = (None, None, 0, 0);
             let (ticks, wall_quanta) = (0, 0);
-            let still =
-                WaitingSample { state, on, lock_owner, node, ticks, wall_quanta, end_ns, began_ns, context_version, cut_at: None };
+            let still = WaitingSample {
+                state,
+                on,
+                lock_owner,
+                node,
+                ticks,
+                wall_quanta,
+                end_ns,
+                began_ns,
+                context_version,
+                cut_at: None,
+            };
             self.ledger.wait(still);
         }
         self.ledger.waits_until(self.now_ns);
