@@ -279,7 +279,10 @@ impl<'a> Entry<'a> {
                 }
             };
             if spot::is_in_call(&registers) {
-                stop::end_own_mask(Pid::from_raw(tid));
+                // A call that is over returns with EINTR: then the handler has to run before, as the call's mask lets it.
+                if next.rip != registers.rip {
+                    stop::end_own_mask(Pid::from_raw(tid));
+                }
                 // A handler is due, and has to end the call: sent away, the thread would make the call again after it. Without a mask of the call's
                 // own the signal might have come just before the call.
                 if (!is_late || spot::has_mask(&registers)) && stop::is_to_handle(stop.pid(), tid) {
@@ -287,7 +290,8 @@ impl<'a> Entry<'a> {
                     continue;
                 }
             }
-            let own_tid = threads::task(stop.pid(), tid.cast_unsigned()).map_or(0, |task| task.own_tid);
+            let Some(task) = threads::task(stop.pid(), tid.cast_unsigned()) else { continue };
+            let own_tid = task.own_tid;
             self.words[SENT..][..4].copy_from_slice(&own_tid.to_le_bytes());
             (self.slots.back_to, self.slots.stack_pointer) = (next.rip, next.rsp);
             let code = code::with(&self.slots);

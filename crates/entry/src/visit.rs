@@ -279,7 +279,8 @@ impl Visits {
             return Visited::Forbidden;
         }
         let is_in_call = is_in_call(&stopped.registers);
-        if is_in_call && stopped.signal == 0 {
+        let is_made_again = going_on(&stopped.registers).rip != stopped.registers.rip;
+        if is_in_call && is_made_again && stopped.signal == 0 {
             end_own_mask(stopped.thread);
         }
         // A handler has to end the call: sent away, the thread would make the call again after it.

@@ -2,7 +2,7 @@
 //! Owns: where each lies, and whether an entry before this one is still on its way. Never: writes them, stops a thread.
 //!
 //! The thread that was sent takes its number back as it leaves the code (code.rs). All that it reads there after that are the two slots of its way
-//! back, some twenty instructions later.
+//! back, some twenty instructions later: a thread that loses its CPU there, or meets a handler, is not seen by an entry that begins meanwhile.
 
 use std::iter;
 use std::ops::Range;
@@ -117,7 +117,9 @@ mod tests {
         let look = || {
             let mut stop = Stop::of(child.id());
             assert_eq!(stop.seize(), Ok(1));
-            if is_stopped {
+            let deadline = Instant::now() + Duration::from_secs(5);
+            while is_stopped && !stop.is_whole() {
+                assert!(Instant::now() < deadline);
                 stop.interrupt();
             }
             let is_used = is_in_use(&stop, &memory(state, sent, on_stack), WORDS_AT, &CODE);

@@ -5,13 +5,14 @@
 //! Source: Linux kernel/exit.c (`do_exit`: `exit_mm`, then `exit_notify`), kernel/ptrace.c (`exit_ptrace`).
 
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use nix::unistd::gettid;
 
 use crate::kernel::threads;
 
-const ENDS_WITHIN: Duration = Duration::from_millis(200);
+/// 200 ms and more: a count, as a process that may use no CPU for a while (a quota, SIGSTOP) meets no deadline.
+const LOOKS_MAX: usize = 4000;
 const LOOKED_EVERY: Duration = Duration::from_micros(50);
 
 /// Does `work` in a thread of its own, and waits until the kernel has let go of whatever that one has traced. `None`: it panicked.
@@ -25,8 +26,10 @@ pub fn in_own_thread<T: Send>(work: impl FnOnce() -> T + Send) -> Option<T> {
         tracer.join().ok()
     });
     let tid = tid.into_inner().cast_unsigned();
-    let deadline = Instant::now() + ENDS_WITHIN;
-    while threads::task(std::process::id(), tid).is_some_and(|task| !task.has_ended()) && Instant::now() < deadline {
+    for _ in 0..LOOKS_MAX {
+        if threads::task(std::process::id(), tid).is_none_or(|task| task.has_ended()) {
+            break;
+        }
         std::thread::sleep(LOOKED_EVERY);
     }
     done
