@@ -118,7 +118,7 @@ mod tests {
             let mut stop = Stop::of(child.id());
             assert_eq!(stop.seize(), Ok(1));
             let deadline = Instant::now() + Duration::from_secs(5);
-            while is_stopped && !stop.is_whole() {
+            while is_stopped && stop.stopped().is_empty() {
                 assert!(Instant::now() < deadline);
                 stop.interrupt();
             }
