@@ -13,4 +13,3 @@ pub mod rights;
 pub mod rules;
 pub mod stopped;
 pub mod threads;
-pub mod tracer;

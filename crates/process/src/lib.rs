@@ -9,9 +9,9 @@ mod machine;
 mod python;
 
 pub use elf::{files, symbols};
+pub use kernel::stopped::tracer;
 pub use kernel::{
     core_file, counted_calls, facts, identity, maps, memory, refusal, registers, rights, rules, stopped, threads,
-    tracer,
 };
 pub use machine::{cgroups, clock_source, processors, tree};
 pub use python::{c_stack, codes, interpreter, look, objects, snapshot};

@@ -3,6 +3,8 @@
 //! thread stopped. The tracer is a thread of its own that ends here: when the other thread does not stop in time, the kernel
 //! takes the request back as that tracer ends. Source: ptrace(2); Linux, kernel/ptrace.c (`exit_ptrace`), kernel/exit.c (`wait_task_stopped`).
 
+pub mod tracer;
+
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
@@ -11,9 +13,9 @@ use nix::sys::signal::Signal;
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 
+use self::tracer::in_own_thread;
 use crate::kernel::registers::Registers;
 use crate::kernel::threads;
-use crate::kernel::tracer::in_own_thread;
 
 /// For so long a thread is stopped at most.
 pub const STOPPED_MAX: Duration = Duration::from_millis(1);

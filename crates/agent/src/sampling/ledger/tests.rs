@@ -1,4 +1,5 @@
 //! Both laws over the table of (clock, state, answer): a program's life in values, and a book that adds up what is written.
+//! Over 500 lines: one life and one book, for all tables.
 
 use super::{Extension, Found, Ledger, Moment, RUNS, Unsampled, WAITS, WaitingSample, Why};
 use crate::writing::outcomes::{Dropped, Refused};
