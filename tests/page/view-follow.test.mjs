@@ -19,7 +19,7 @@ async function startView(madeMs = 0) {
     const isState = new URL(request.url, "http://view").pathname === "/secret/compare/state";
     view[isState ? "asked" : "loads"] += 1;
     view.search = new URL(request.url, "http://view").search;
-    answer.writeHead(view.state === null ? 404 : 200, { "Content-Type": isState ? "text/plain" : "text/html", "Cache-Control": "no-store" });
+    answer.writeHead(view.state === null ? 404 : 200, { "Content-Type": isState ? "text/plain" : "text/html; charset=utf-8", "Cache-Control": "no-store" });
     answer.end(isState ? `${view.state}\n` : page());
   });
   server.listen(0, "127.0.0.1");
