@@ -9,7 +9,6 @@ import os
 import random
 import re
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -20,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from entered import COUNTED, few, running, state
-from recording import Workshop, binary
+from recording import Workshop
 from running_program import Program, until
 
 pytestmark = pytest.mark.measures
@@ -166,42 +165,6 @@ def test_a_process_that_becomes_another_program_at_any_moment(workshop: Workshop
         assert (done.returncode, exists) in ((0, True), (1, False)), done.stderr
         assert done.returncode == 0 or "hint: " in done.stderr, done.stderr
         assert not CALLED_ENDED.search(done.stderr) and "panic" not in done.stderr, done.stderr
-
-
-BECOMES_AT_ONCE = """\
-import os, sys, time
-print("ready", flush=True)
-def name(thread):
-    try:
-        with open(f"/proc/self/task/{thread}/comm") as file:
-            return file.read()
-    except OSError:
-        return "ended"
-while "genba\\n" not in map(name, os.listdir("/proc/self/task")):
-    pass
-# There is something to keep, and genba has seen the answer before: it looks for it every 0.1 ms. Another root has its recording elsewhere.
-until = time.monotonic() + 0.1
-while os.path.getsize(sys.argv[1]) == 0 and time.monotonic() < until:
-    pass
-time.sleep(0.02)
-os.execv(sys.executable, [sys.executable, "-c", "import sys; sys.stdin.readline(); print('over'); sys.exit(7)"])
-"""
-
-
-@few
-def test_a_process_that_becomes_another_program_behind_the_answer(workshop: Workshop) -> None:
-    """genba, which gets no CPU then, keeps what it has recorded: strace lets it wait at each call by which it gives Ctrl-Z back."""
-    recording = workshop.place.outside / "at-once.genba"
-    at_once = workshop.write("at_once.py", BECOMES_AT_ONCE)
-    with running(workshop, [workshop.interpreter.path, at_once, f"{workshop.place.inside}/at-once.genba"]) as program:
-        strace = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=rt_sigaction", "-e", "inject=rt_sigaction:delay_enter=100000"]
-        attach = [str(binary()), "attach", str(program.pid), "-o", str(recording), "--duration", "300ms", "--quiet"]
-        environment = {**os.environ, **workshop.place.environment({})}
-        done = subprocess.run([*strace, *attach], env=environment, capture_output=True, text=True, timeout=120)
-        stdout, stderr = program.process.communicate("\n", timeout=60)
-    assert (program.process.returncode, stdout, stderr) == (7, "over\n", ""), done.stderr
-    assert (done.returncode, recording.exists()) == (0, True), done.stderr
-    assert not CALLED_ENDED.search(done.stderr) and "panic" not in done.stderr, done.stderr
 
 
 MASKED = """\
