@@ -9,6 +9,7 @@ import os
 import random
 import re
 import signal
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from entered import COUNTED, few, running, state
-from recording import Workshop
+from recording import Workshop, binary
 from running_program import Program, until
 
 pytestmark = pytest.mark.measures
@@ -165,6 +166,44 @@ def test_a_process_that_becomes_another_program_at_any_moment(workshop: Workshop
         assert (done.returncode, exists) in ((0, True), (1, False)), done.stderr
         assert done.returncode == 0 or "hint: " in done.stderr, done.stderr
         assert not CALLED_ENDED.search(done.stderr) and "panic" not in done.stderr, done.stderr
+
+
+BECOMES_AT_ONCE = """\
+import os, sys, threading, time
+def name(thread):
+    try:
+        with open(f"/proc/self/task/{thread}/comm") as file:
+            return file.read()
+    except OSError:
+        return "ended"
+def becomes():
+    while "genba\\n" not in map(name, os.listdir("/proc/self/task")):
+        time.sleep(0.001)
+    # genba has the answer by then, which it looks for every 0.1 ms.
+    time.sleep(0.02)
+    os.execv(sys.executable, [sys.executable, "-c", "import sys; sys.stdin.readline(); print('over'); sys.exit(7)"])
+threading.Thread(target=becomes).start()
+print("ready", flush=True)
+# Where a thread waits so, it can be used.
+while True:
+    time.sleep(1)
+"""
+
+
+@few
+def test_a_process_that_becomes_another_program_behind_the_answer(workshop: Workshop) -> None:
+    """genba, which gets no CPU then, keeps what it has recorded: strace lets it wait at each call by which it gives Ctrl-Z back."""
+    recording = workshop.place.outside / "at-once.genba"
+    with running(workshop, [workshop.interpreter.path, workshop.write("at_once.py", BECOMES_AT_ONCE)]) as program:
+        strace = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=rt_sigaction", "-e", "inject=rt_sigaction:delay_enter=100000"]
+        attach = [str(binary()), "attach", str(program.pid), "-o", str(recording), "--duration", "300ms", "--quiet"]
+        environment = {**os.environ, **workshop.place.environment({})}
+        done = subprocess.run([*strace, *attach], env=environment, capture_output=True, text=True, timeout=120)
+        stdout, stderr = program.process.communicate("\n", timeout=60)
+    assert (program.process.returncode, stdout, stderr) == (7, "over\n", ""), done.stderr
+    assert not CALLED_ENDED.search(done.stderr) and "panic" not in done.stderr, done.stderr
+    # What came before the exec is kept; where nothing had, nothing is.
+    assert (done.returncode == 0) == recording.exists(), (done.returncode, done.stderr)
 
 
 MASKED = """\
