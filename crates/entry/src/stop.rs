@@ -311,9 +311,9 @@ pub fn detach(thread: Pid, signal: c_int) {
     unsafe { libc::ptrace(libc::PTRACE_DETACH, thread.as_raw(), 0_usize, signal as usize) };
 }
 
-/// Of a thread that stands in a call: ends the signal mask that the call has of its own while it waits (`ppoll`). A signal that only this one lets
-/// through stays, and ends the call when it is made again. The kernel gives the mask that the thread has outside of the call, and forgets the
-/// call's as it takes one. Before Linux 5.1 it gives and takes the call's, and nothing changes.
+/// A call such as `ppoll` has a signal mask of its own while it waits: this ends that mask in a thread that is stopped within the call. A signal
+/// that only the call lets through then stays pending, and ends the call when it is made again. The kernel tells the mask that the thread has
+/// outside of the call, and forgets the call's when one is set. Before Linux 5.1 it tells and sets the call's, and nothing changes.
 /// Source: Linux kernel/ptrace.c (`PTRACE_GETSIGMASK`, `PTRACE_SETSIGMASK`), kernel/signal.c (`set_user_sigmask`).
 pub fn end_own_mask(thread: Pid) {
     let mut mask = 0_u64;

@@ -17,7 +17,7 @@ export interface Source {
 }
 
 export interface Hearing {
-  /** Whether the page could be read anew: a browser's own words would stand in its place otherwise. */
+  /** Whether the page can be loaded again. If it cannot, a reload would show the browser's own error page. */
   readonly canReload: () => Promise<boolean>;
   readonly close: () => void;
 }
