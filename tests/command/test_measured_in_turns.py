@@ -143,7 +143,7 @@ def test_too_few_runs_are_no_claim_and_do_not_pass(tmp_path: Path) -> None:
     assert done.returncode == 2 and "2 runs or more in each give an interval" in done.stdout, done
     assert done.stderr.startswith("error: --fail-if-slower could judge nothing\n  sleep 0.004: too few runs") and "hint: " in done.stderr, done
     done = genba(*fails, "-r", "2", "--against", "bench.json", long, cwd=tmp_path)
-    assert done.returncode == 2 and "sleep 0.05: no file of --against has it" in done.stderr, done
+    assert done.returncode == 2 and "sleep 0.05: no earlier session has it" in done.stderr, done
     (tmp_path / "slow.json").write_text(json.dumps({"results": [{"command": short, "times": [1000, 1001]}]}))
     done = genba(*fails, "-r", "2", "--against", "slow.json", short, long, cwd=tmp_path)
     assert done.returncode == 0 and "warning: --fail-if-slower did not judge sleep 0.05: too few runs" in done.stderr, done

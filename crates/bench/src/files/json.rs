@@ -1,10 +1,10 @@
-//! `--export-json`, and what `--against` reads: hyperfine's keys, and genba's beside them.
+//! `--export-json`, the history, and what `--against` reads: hyperfine's keys, and genba's beside them.
 //! Owns: the keys; docs/bench.md lists them. Times are in seconds, as hyperfine's are. Never: reads what hyperfine would not write.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Deserializer, Value};
 
 use crate::judging::findings::{Beside, Earlier, Findings, Row};
 use crate::subjects::measured::Run;
@@ -12,6 +12,14 @@ use crate::words::refusal::Refusal;
 
 #[derive(Serialize)]
 pub struct Page<'a> {
+    results: Vec<OneResult<'a>>,
+    genba: About<'a>,
+}
+
+/// A line of a history.
+#[derive(Serialize)]
+struct OneSession<'a> {
+    ended_unix_seconds: u64,
     results: Vec<OneResult<'a>>,
     genba: About<'a>,
 }
@@ -120,6 +128,15 @@ pub fn json(findings: &Findings<'_>) -> serde_json::Result<String> {
     genba_text::json::pretty(&page(findings))
 }
 
+/// The same on one line, which a history grows by.
+///
+/// # Errors
+/// As `json`.
+pub fn history_line(findings: &Findings<'_>, ended_unix_seconds: u64) -> serde_json::Result<String> {
+    let Page { results, genba } = page(findings);
+    genba_text::json::compact(&OneSession { ended_unix_seconds, results, genba })
+}
+
 /// What the file holds.
 #[must_use]
 pub fn page<'a>(findings: &Findings<'a>) -> Page<'a> {
@@ -225,16 +242,18 @@ fn result<'a>(findings: &Findings<'a>, row: &Row<'a>) -> OneResult<'a> {
     }
 }
 
-/// A file of `--export-json`, of genba or of hyperfine.
+/// A file of `--export-json`, of genba or of hyperfine; or a history, which is several of them, one behind the other. Of a history each command
+/// has its last session: a program changes, and what it took before that tells nothing.
 ///
 /// # Errors
 /// It is none.
 pub fn earlier(file: &str, text: &str) -> Result<Earlier, Refusal> {
     let no = |what: &str| {
-        Refusal::no(format!("{file} is no export of a bench: {what}"), "genba bench --export-json FILE writes one")
+        Refusal::no(
+            format!("{file} is no export of a bench: {what}"),
+            "genba bench --export-json FILE writes one, and --history FILE adds a line to a history",
+        )
     };
-    let page: Value = serde_json::from_str(text).map_err(|error| no(&format!("not JSON ({error})")))?;
-    let results = page.get("results").and_then(Value::as_array).ok_or_else(|| no("it has no list `results`"))?;
     let result = |result: &Value| {
         let command = result.get("command").and_then(Value::as_str);
         let times = result.get("times").and_then(Value::as_array);
@@ -245,12 +264,25 @@ pub fn earlier(file: &str, text: &str) -> Result<Earlier, Refusal> {
         let times = times.filter(|times| !times.is_empty()).ok_or_else(|| no("`times` that are no numbers"))?;
         Ok((command.to_owned(), times))
     };
-    Ok(Earlier { file: file.to_owned(), times: results.iter().map(result).collect::<Result<_, _>>()? })
+    if text.trim().is_empty() {
+        return Err(no("it is empty"));
+    }
+    let mut times: Vec<(String, Vec<f64>)> = Vec::new();
+    for session in Deserializer::from_str(text).into_iter::<Value>() {
+        let session = session.map_err(|error| no(&format!("not JSON ({error})")))?;
+        let results = session.get("results").and_then(Value::as_array);
+        let results = results.ok_or_else(|| no("it has no list `results`"))?;
+        let found: Vec<(String, Vec<f64>)> = results.iter().map(result).collect::<Result<_, _>>()?;
+        let names: HashSet<String> = found.iter().map(|(name, _)| name.clone()).collect();
+        times.retain(|(name, _)| !names.contains(name));
+        times.extend(found);
+    }
+    Ok(Earlier { file: file.to_owned(), times })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{earlier, json};
+    use super::{earlier, history_line, json};
     use crate::judging::findings::{Asked, Findings};
     use crate::subjects::lines::{Line, Parameters};
     use crate::subjects::measured::{Measured, Run, Session};
@@ -303,9 +335,39 @@ mod tests {
     }
 
     #[test]
+    fn a_history_has_a_line_for_each_session_and_the_last_one_counts() {
+        let run = |time_ns: f64| Run { time_ns, ..Run::default() };
+        let added = |name: &str, times: [f64; 2]| {
+            let line = Line { name: name.into(), command: name.into(), parameters: Parameters::default() };
+            let measured = vec![Measured { line, runs: times.map(run).to_vec(), loops: None, instructions: None }];
+            let session = Session {
+                measured,
+                is_interleaved: true,
+                shell_ns: None,
+                memory_floor_bytes: 0,
+                ended_early: None,
+                start_up: None,
+            };
+            history_line(&Findings::of(&session, &Asked::default()).unwrap(), 1_767_225_600).unwrap()
+        };
+        let history = added("a", [1e9, 2e9]) + &added("b", [5e9, 6e9]) + &added("a", [3e9, 4e9]);
+        assert_eq!(history.lines().count(), 3, "{history}");
+        let last: serde_json::Value = serde_json::from_str(history.lines().last().unwrap()).unwrap();
+        assert_eq!(last["ended_unix_seconds"].as_u64(), Some(1_767_225_600));
+        assert_eq!(last["results"][0]["command"].as_str(), Some("a"));
+        // `b` was not measured in the last session.
+        let read = earlier("bench.jsonl", &history).unwrap();
+        assert_eq!(read.times, [("b".to_owned(), vec![5e9, 6e9]), ("a".to_owned(), vec![3e9, 4e9])]);
+        let half = &history[..history.len() - 9];
+        let said = earlier("bench.jsonl", half).unwrap_err().what;
+        assert!(said.contains("is no export of a bench: not JSON (") && said.contains("line 3"), "{said}");
+    }
+
+    #[test]
     fn what_is_no_export_says_why() {
         let said = |text: &str| earlier("x.json", text).unwrap_err().what;
         assert!(said("{").starts_with("x.json is no export of a bench: not JSON"));
+        assert_eq!(said(" \n"), "x.json is no export of a bench: it is empty");
         assert_eq!(said("[]"), "x.json is no export of a bench: it has no list `results`");
         assert_eq!(
             said(r#"{"results": [{"command": "a"}]}"#),

@@ -7,6 +7,7 @@ use crate::statistics::needed::runs_needed;
 use crate::statistics::noise::{self, Floor};
 use crate::statistics::summary::Summary;
 use crate::statistics::trend::Trend;
+use crate::subjects::lines::Line;
 use crate::subjects::measured::{Measured, Session};
 
 #[derive(Clone, Debug, Default)]
@@ -20,11 +21,21 @@ pub struct Asked {
     pub earlier: Vec<Earlier>,
 }
 
-/// A file of `--against`: names and times of its commands.
+/// A file of `--against`, or a history: names and times of its commands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Earlier {
     pub file: String,
     pub times: Vec<(String, Vec<f64>)>,
+}
+
+impl Earlier {
+    /// By its name, else by its command line. None: it was not measured then.
+    #[must_use]
+    pub fn times_of(&self, line: &Line) -> Option<&[f64]> {
+        let named = |name: &String| self.times.iter().find(|(one, _)| one == name);
+        let (_, times) = named(&line.name).or_else(|| named(&line.command))?;
+        Some(times)
+    }
 }
 
 #[derive(Debug)]
@@ -37,7 +48,7 @@ pub struct Findings<'a> {
     pub is_reference_asked: bool,
     pub difference: f64,
     pub slower_max: Option<f64>,
-    /// Files of `--against`.
+    /// Files of `--against`, and a history.
     pub sessions: usize,
     pub start_up: Option<StartUp<'a>>,
 }
@@ -219,7 +230,7 @@ pub struct Unjudged {
 pub enum Why {
     /// A ratio without an interval.
     TooFewRuns,
-    /// Of `--against`.
+    /// Of `--against`, or in the history.
     NotInFiles,
     /// It took none that could be measured, or what it is compared with did.
     NoTime,
@@ -254,12 +265,7 @@ fn besides(session: &Session, measured: &[&Measured], reference: usize, asked: &
 /// By name: the same command in each of the files that has it.
 fn aparts(measured: &[&Measured], earlier: &[Earlier]) -> Vec<Option<Apart>> {
     let then = |one: &&Measured| -> Vec<Sample> {
-        let of_file = |file: &Earlier| {
-            let found = file.times.iter().find(|(name, _)| *name == one.line.name);
-            let found = found.or_else(|| file.times.iter().find(|(name, _)| *name == one.line.command));
-            found.and_then(|(_, times)| Sample::of(times))
-        };
-        earlier.iter().filter_map(of_file).collect()
+        earlier.iter().filter_map(|file| Sample::of(file.times_of(&one.line)?)).collect()
     };
     let samples: Vec<Vec<Sample>> = measured.iter().map(then).collect();
     let compared = samples.iter().filter(|samples| !samples.is_empty()).count();

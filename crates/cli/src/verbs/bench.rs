@@ -6,6 +6,7 @@ mod choice;
 mod exports;
 mod interrupting;
 mod outcome;
+mod past;
 mod why;
 
 use std::collections::VecDeque;
@@ -16,10 +17,9 @@ use std::sync::Arc;
 
 use clap::{Args, ValueHint};
 use genba_bench::commands::{CommandRuns, Counting, Failures, Host};
-use genba_bench::findings::{Asked as Judged, Earlier, Findings};
+use genba_bench::findings::{Asked as Judged, Findings};
 use genba_bench::instructions;
 use genba_bench::interrupt::Interrupt;
-use genba_bench::json;
 use genba_bench::lines::{Asked, Line, values_of};
 use genba_bench::measured::{Early, Session};
 use genba_bench::process::{Input, Output, Random};
@@ -163,13 +163,17 @@ pub struct Arguments {
     #[arg(long)]
     sequential: bool,
 
-    /// Exit with code 1 if a command is certainly that much slower than the first one, or than in the files of --against
+    /// Exit with code 1 if a command is certainly that much slower than the first one, or than in the files of --against or --history
     #[arg(long, value_name = "PERCENT")]
     fail_if_slower: Option<MinShare>,
 
     /// Compare each command with itself in a file of --export-json; several files tell how much times differ
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     against: Vec<PathBuf>,
+
+    /// Compare each command with its last session in FILE, then add this session there as one more line, unless --fail-if-slower fails it
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    history: Option<PathBuf>,
 
     /// Where no difference is shown, say how many runs would show one of this size [default: that of --fail-if-slower, else 1%]
     #[arg(long, value_name = "PERCENT")]
@@ -218,9 +222,9 @@ pub fn bench(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     let pythons = if arguments.py { arguments.pythons()? } else { Vec::new() };
     let compared = lines.len() * pythons.len().max(1);
-    if arguments.fail_if_slower.is_some() && arguments.against.is_empty() && compared < 2 {
+    if arguments.fail_if_slower.is_some() && !arguments.has_past() && compared < 2 {
         return Err(Failure::usage("--fail-if-slower has nothing to compare with")
-            .hint("genba bench --fail-if-slower 3% 'OLD' 'NEW', or --against FILE"));
+            .hint("genba bench --fail-if-slower 3% 'OLD' 'NEW', or --against FILE, or --history FILE"));
     }
     if arguments.why.is_some() && lines.len() < 2 {
         return Err(Failure::usage("--why has nothing to compare with").hint("genba bench --why 'OLD' 'NEW'"));
@@ -234,11 +238,13 @@ pub fn bench(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if arguments.instructions {
         instructions::check().map_err(refused)?;
     }
-    let earlier = arguments.earlier()?;
+    let mut earlier = past::files(&arguments.against)?;
+    let history = arguments.history.as_deref().map(|path| past::history(path).map(|found| (path, found)));
+    let history = history.transpose()?;
     // Without words nobody would see what they say, unless they are kept.
     let why = arguments.why.as_ref().filter(|kept| arguments.style != Style::None || **kept != why::Kept::Not);
     let recordings = why.map(why::Recordings::open).transpose()?;
-    let exports = Exports::open(&arguments.exports)?;
+    let exports = Exports::open(&arguments.exports, arguments.history.as_deref())?;
     let interrupt = Arc::new(Interrupt::default());
     interrupting::watch(&interrupt)?;
 
@@ -254,6 +260,7 @@ pub fn bench(arguments: &Arguments) -> Result<ExitCode, Failure> {
         measured()
     };
     let (session, recorded) = made?;
+    earlier.extend(history.and_then(|(path, history)| past::of_these(path, history, &session)));
 
     let is_first_reference = arguments.reference.is_some() || arguments.fail_if_slower.is_some();
     let judged = Judged {
@@ -277,6 +284,10 @@ pub fn bench(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     if let Some(early) = &session.ended_early {
         return Err(outcome::ended_early(early, Some(&session)));
+    }
+    // What fails is no measure for the next session.
+    if findings.slower().is_empty() {
+        exports.append(&findings)?;
     }
     if let Some(recordings) = recordings.filter(|_| arguments.style != Style::None) {
         recorded.map_err(|early| why::ended_early(&early))?;
@@ -332,22 +343,14 @@ impl Arguments {
                 .hint("leave one of them out"));
         }
         if self.fail_if_slower.is_some() {
-            outcome::check_can_judge(most, is_interleaved && self.against.is_empty())?;
+            outcome::check_can_judge(most, is_interleaved && !self.has_past())?;
         }
         Ok(Plan { warmups: self.warmup, runs_min: least, runs_max: most, is_interleaved })
     }
 
-    fn earlier(&self) -> Result<Vec<Earlier>, Failure> {
-        let file = |path: &PathBuf| {
-            read::check_is_no_pipe(path)?;
-            let shown = path.display().to_string();
-            let text = std::fs::read_to_string(path).map_err(|error| {
-                Failure::usage(format!("cannot read {shown}: {}", failure::of_system(&error)))
-                    .hint("genba bench --export-json FILE writes one")
-            })?;
-            json::earlier(&shown, &text).map_err(refused)
-        };
-        self.against.iter().map(file).collect()
+    /// Other sessions are compared with.
+    fn has_past(&self) -> bool {
+        !self.against.is_empty() || self.history.is_some()
     }
 
     fn pythons(&self) -> Result<Vec<PathBuf>, Failure> {

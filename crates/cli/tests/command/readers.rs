@@ -381,6 +381,7 @@ fn a_directory_and_a_named_pipe_are_refused_by_name_by_all_readers() {
         "top FILE",
         "heap diff FILE slices.genba",
         "bench --against FILE true",
+        "bench --history FILE true",
     ] {
         for (file, why) in [("folder", "is a directory"), ("pipe", "it is no regular file")] {
             let line = line.replace("FILE", file);

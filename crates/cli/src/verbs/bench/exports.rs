@@ -1,4 +1,4 @@
-//! Files that `genba bench` writes.
+//! Files that `genba bench` writes: exports, and the history.
 //! Owns: when they are opened: before anything is measured, so that a mistyped folder costs no time. Never: lays out their content; leaves an
 //! empty file of its own behind.
 
@@ -6,6 +6,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Args, ValueHint};
 use genba_bench::findings::Findings;
@@ -49,6 +50,8 @@ enum Kind {
     Csv,
     Html,
     Table(Table),
+    /// It grows by a line, if the session counts.
+    History,
 }
 
 impl Kind {
@@ -60,6 +63,7 @@ impl Kind {
             Kind::Table(Table::Markdown) => "--export-markdown",
             Kind::Table(Table::AsciiDoc) => "--export-asciidoc",
             Kind::Table(Table::Org) => "--export-orgmode",
+            Kind::History => "--history",
         }
     }
 }
@@ -72,9 +76,9 @@ struct Target {
 }
 
 impl Target {
-    fn open(path: &Path) -> std::io::Result<Target> {
+    fn open(path: &Path, is_appended: bool) -> std::io::Result<Target> {
         let mut options = OpenOptions::new();
-        options.write(true);
+        options.write(true).append(is_appended);
         let (file, is_new) = match options.clone().create_new(true).open(path) {
             // What is there already stays until there is something to put in its place.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
@@ -107,20 +111,25 @@ pub struct Exports {
 }
 
 impl Exports {
-    pub fn open(options: &ExportOptions) -> Result<Exports, Failure> {
+    pub fn open(options: &ExportOptions, history: Option<&Path>) -> Result<Exports, Failure> {
         let all = [
-            (Kind::Json, &options.export_json),
-            (Kind::Csv, &options.export_csv),
-            (Kind::Html, &options.export_html),
-            (Kind::Table(Table::Markdown), &options.export_markdown),
-            (Kind::Table(Table::AsciiDoc), &options.export_asciidoc),
-            (Kind::Table(Table::Org), &options.export_orgmode),
+            (Kind::Json, options.export_json.as_deref()),
+            (Kind::Csv, options.export_csv.as_deref()),
+            (Kind::Html, options.export_html.as_deref()),
+            (Kind::Table(Table::Markdown), options.export_markdown.as_deref()),
+            (Kind::Table(Table::AsciiDoc), options.export_asciidoc.as_deref()),
+            (Kind::Table(Table::Org), options.export_orgmode.as_deref()),
+            (Kind::History, history),
         ];
         let mut files: Vec<(Kind, Option<Target>)> = Vec::new();
         for (kind, path) in all {
             let Some(path) = path else { continue };
             let is_stdout = path == Path::new("-");
-            let target = (!is_stdout).then(|| Target::open(path)).transpose();
+            let is_history = matches!(kind, Kind::History);
+            if is_stdout && is_history {
+                return Err(Failure::usage("--history takes a file, and - is stdout").hint("--history bench.jsonl"));
+            }
+            let target = (!is_stdout).then(|| Target::open(path, is_history)).transpose();
             let target = target.map_err(|error| cannot_write(path, &error))?;
             if let Some(identity) = target.as_ref().and_then(Target::identity) {
                 let is_same =
@@ -143,6 +152,7 @@ impl Exports {
                 Kind::Csv => csv::csv(findings),
                 Kind::Html => html(findings, shown)?,
                 Kind::Table(table) => table.page(findings, &order, shown.unit),
+                Kind::History => continue,
             };
             match target {
                 None => read::print(&text)?,
@@ -156,6 +166,20 @@ impl Exports {
             }
         }
         Ok(())
+    }
+
+    /// The whole line or nothing: half of one would hide the sessions before it.
+    pub fn append(&self, findings: &Findings<'_>) -> Result<(), Failure> {
+        let history = self.files.iter().find(|(kind, _)| matches!(kind, Kind::History));
+        let Some((_, Some(Target { path, file, .. }))) = history else { return Ok(()) };
+        let ended = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let line = json::history_line(findings, ended.as_secs()).map_err(|error| no_json(&error))?;
+        let before = file.metadata().map_err(|error| cannot_write(path, &error))?.len();
+        let mut end = file;
+        end.write_all(line.as_bytes()).map_err(|error| {
+            let _ = file.set_len(before);
+            cannot_write(path, &error)
+        })
     }
 }
 

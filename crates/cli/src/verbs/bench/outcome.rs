@@ -89,7 +89,7 @@ fn not_judged(unjudged: &Unjudged) -> Failure {
         .commands
         .iter()
         .fold(failure, |failure, (name, why)| failure.detail(format!("{name}: {}", reason(*why))));
-    failure.hint("--runs 10, here and for the files of --against")
+    failure.hint("--runs 10, here and in earlier sessions")
 }
 
 fn reason(why: Why) -> String {
@@ -97,7 +97,7 @@ fn reason(why: Why) -> String {
         Why::TooFewRuns => format!(
             "too few runs for an interval: {ROUNDS_MIN} beside the first command, {RUNS_MIN} in each session or one after the other"
         ),
-        Why::NotInFiles => "no file of --against has it".to_owned(),
+        Why::NotInFiles => "no earlier session has it".to_owned(),
         Why::NoTime => "no time that could be measured".to_owned(),
     }
 }

@@ -1,0 +1,52 @@
+//! Sessions before this one: files of `--against`, and the history that grows by this one.
+//! Owns: how they are read, and whether a history has something to compare with. Never: compares, which genba-bench does; writes, which `exports` does.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use genba_bench::findings::Earlier;
+use genba_bench::json;
+use genba_bench::measured::Session;
+
+use super::outcome::refused;
+use crate::read;
+use crate::words::failure::{self, Failure};
+
+pub fn files(paths: &[PathBuf]) -> Result<Vec<Earlier>, Failure> {
+    let file = |path: &PathBuf| parsed(path, &text_of(path)?.map_err(|error| cannot_read(path, &error))?);
+    paths.iter().map(file).collect()
+}
+
+/// None: no session yet.
+pub fn history(path: &Path) -> Result<Option<Earlier>, Failure> {
+    match text_of(path)? {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(cannot_read(path, &error)),
+        Ok(text) if text.trim().is_empty() => Ok(None),
+        Ok(text) => parsed(path, &text).map(Some),
+    }
+}
+
+/// What is in the history of the commands that were measured, else words that nothing is.
+pub fn of_these(path: &Path, history: Option<Earlier>, session: &Session) -> Option<Earlier> {
+    let found =
+        history.filter(|history| session.measured.iter().any(|measured| history.times_of(&measured.line).is_some()));
+    if found.is_none() {
+        failure::say(&format!("no session of these commands in {} yet: nothing to compare with", path.display()));
+    }
+    found
+}
+
+fn text_of(path: &Path) -> Result<std::io::Result<String>, Failure> {
+    read::check_is_no_pipe(path)?;
+    Ok(std::fs::read_to_string(path))
+}
+
+fn parsed(path: &Path, text: &str) -> Result<Earlier, Failure> {
+    json::earlier(&path.display().to_string(), text).map_err(refused)
+}
+
+fn cannot_read(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::usage(format!("cannot read {}: {}", path.display(), failure::of_system(error)))
+        .hint("genba bench --export-json FILE writes one")
+}

@@ -1,0 +1,94 @@
+"""`genba bench --history`: one file that grows by each session, and what a session is compared with. No test asserts a duration: the sessions before
+are made up, a thousand times faster or slower than any machine."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from recording import genba
+
+COMMAND = "sleep 0.01"
+FAST, SLOW = 0.00001, 1000.0
+
+
+def session(command: str, seconds: float) -> str:
+    return json.dumps({"results": [{"command": command, "times": [seconds, seconds * 1.01, seconds]}]}) + "\n"
+
+
+def lines(folder: Path) -> list[dict]:
+    return [json.loads(line) for line in (folder / "bench.jsonl").read_text().splitlines()]
+
+
+def bench(folder: Path, *words: str):
+    return genba("bench", "-N", "-r", "3", "--history", "bench.jsonl", *words, cwd=folder)
+
+
+def test_a_history_grows_by_a_line_for_each_session(tmp_path: Path) -> None:
+    began = int(time.time())
+    done = bench(tmp_path, COMMAND)
+    assert done.returncode == 0 and "no session of these commands in bench.jsonl yet" in done.stderr, done
+    assert "At other times" not in done.stdout, done
+    # Another command has no session yet, though the file has one.
+    done = bench(tmp_path, "sleep 0.02")
+    assert done.returncode == 0 and "no session of these commands in bench.jsonl yet" in done.stderr, done
+    done = bench(tmp_path, COMMAND)
+    assert done.returncode == 0 and done.stderr == "" and "1 session before" in done.stdout, done
+    found = lines(tmp_path)
+    assert [[one["command"] for one in line["results"]] for line in found] == [[COMMAND], ["sleep 0.02"], [COMMAND]]
+    assert [len(line["results"][0]["times"]) for line in found] == [3, 3, 3]
+    assert [(line["results"][0]["genba"]["against"] or {}).get("sessions") for line in found] == [None, None, 1]
+    assert began <= found[0]["ended_unix_seconds"] <= found[2]["ended_unix_seconds"] <= time.time()
+
+
+@pytest.mark.parametrize("last", ["slow", "fast"])
+def test_the_last_session_of_the_command_counts(last: str, tmp_path: Path) -> None:
+    before = [session(COMMAND, FAST), session(COMMAND, SLOW)]
+    before = [*(before if last == "slow" else reversed(before)), session("another", FAST)]
+    (tmp_path / "bench.jsonl").write_text("".join(before))
+    done = bench(tmp_path, "--fail-if-slower", "3%", COMMAND)
+    if last == "slow":
+        assert done.returncode == 0 and "1 session before" in done.stdout and len(lines(tmp_path)) == 4, done
+    else:
+        assert done.returncode == 1 and "at other times" in done.stderr, done
+        assert (tmp_path / "bench.jsonl").read_text() == "".join(before), "what fails is no measure for the next session"
+    # Read only.
+    done = genba("bench", "-N", "-r", "3", "--against", "bench.jsonl", COMMAND, cwd=tmp_path)
+    assert done.returncode == 0 and "1 session before" in done.stdout and len(lines(tmp_path)) == (4 if last == "slow" else 3), done
+
+
+def test_a_first_session_passes(tmp_path: Path) -> None:
+    """In a build server the same line is typed each time."""
+    done = bench(tmp_path, "--fail-if-slower", "3%", COMMAND)
+    assert done.returncode == 0 and len(lines(tmp_path)) == 1, done
+
+
+def test_what_did_not_end_well_is_not_added(tmp_path: Path) -> None:
+    fails = "sh -c 'echo >> n; test $(wc -l < n) -le 2'"
+    done = bench(tmp_path, fails)
+    assert done.returncode == 1 and "2 runs" in done.stdout, done
+    assert not (tmp_path / "bench.jsonl").exists(), "no empty file stays behind"
+    (tmp_path / "bench.jsonl").write_text(session(fails, SLOW))
+    done = bench(tmp_path, fails)
+    assert done.returncode == 1 and (tmp_path / "bench.jsonl").read_text() == session(fails, SLOW), done
+
+
+REFUSED = {
+    "--history damaged": "damaged is no export of a bench: not JSON (",
+    "--history none/x": "cannot write none/x",
+    "--history -": "--history takes a file, and - is stdout",
+    "--history h --export-json ./h": "--export-json and --history both write h",
+}
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_a_history_that_is_none(words: str, tmp_path: Path) -> None:
+    damaged = session(COMMAND, 1.0) + session(COMMAND, 1.0)[:-20]
+    (tmp_path / "damaged").write_text(damaged)
+    done = genba("bench", "-N", "-r", "2", *words.split(), "touch measured", cwd=tmp_path)
+    assert done.returncode in (1, 2) and done.stdout == "", done
+    assert done.stderr.startswith("error: ") and REFUSED[words] in done.stderr and "hint: " in done.stderr, done
+    if "damaged" in words:
+        assert "line 2" in done.stderr, done
+    assert [path.name for path in tmp_path.iterdir()] == ["damaged"] and (tmp_path / "damaged").read_text() == damaged
