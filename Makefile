@@ -89,7 +89,7 @@ golden: ## write the newest format's golden recording to build/ and compare; ear
 	cargo run --quiet --package genba-format --features read --example golden -- build/golden.genba
 	@newest=$$(ls testdata/golden/v*.genba | sort -V | tail -n 1); cmp build/golden.genba "$$newest" && echo "same as $$newest"
 
-screens: build ## put real screens into README.md and docs/verdicts; PAGES chooses, TRIES (3) how often each program may run
+screens: build ## put real screens into README.md, docs and docs/verdicts; PAGES chooses, TRIES (3) how often each program may run
 	@make/prepare.sh tools compiled
 	$(TOOLS)/bin/python make/screens.py $(GENBA) $$(ls $$HOME/.pyenv/versions/3.13.*/bin/python3 | tail -n 1) $(PAGES)
 

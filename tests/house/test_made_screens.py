@@ -1,0 +1,92 @@
+"""make/screens.py: which marks it knows, and what it puts between them. A script takes the place of genba."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+from recording import REPOSITORY
+
+SPEC = importlib.util.spec_from_file_location("screens", REPOSITORY / "make/screens.py")
+screens = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(screens)
+
+# Counts its calls in a file beside it, and has less noise each time.
+GENBA = """#!/bin/sh
+echo >> "$0.calls"
+n=$(wc -l < "$0.calls")
+if [ "$1" = doctor ]; then
+    printf 'this machine\\n  ok  kernel\\n  ok  heat\\n  slow  quota  COLUMNS=%s\\n' "$COLUMNS"
+    exit 1
+fi
+for word; do echo "[$word]"; done
+echo "COLUMNS=$COLUMNS python=$(command -v python)"
+echo "  noise: two equal commands seem up to $((12 - 4 * n)).0 % apart here"
+[ "$2" != fails ]
+"""
+
+
+@pytest.fixture
+def genba(tmp_path: Path) -> str:
+    script = tmp_path / "genba"
+    script.write_text(GENBA)
+    script.chmod(0o755)
+    return str(script)
+
+
+def python(folder: Path) -> str:
+    (folder / "bin").mkdir()
+    for name in ("python", "python3"):
+        (folder / "bin" / name).write_text("#!/bin/sh\n")
+        (folder / "bin" / name).chmod(0o755)
+    return str(folder / "bin/python3")
+
+
+def made(genba: str, python: str, mark: str) -> str:
+    page = f"Before.\n{screens.BEGIN}{mark} -->\n```console\nold\n```\n{screens.END}After.\n"
+    return screens.SCREEN.sub(lambda found: screens.of_mark(genba, python, found), page)
+
+
+def test_a_bench_shows_its_own_screen(genba: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(screens.Path, "home", lambda: Path("/home/of/nobody"))
+    monkeypatch.setattr(screens, "TRIES", 3)
+    interpreter = python(tmp_path)
+    command = "genba bench --py 'b[i:]' --setup 'b = 1; i = 7'"
+    page = made(genba, interpreter, command)
+    # The second run is quiet enough: there is no third one.
+    shown = f"[bench]\n[--py]\n[b[i:]]\n[--setup]\n[b = 1; i = 7]\nCOLUMNS={screens.COLUMNS} python={tmp_path}/bin/python\n"
+    shown += "  noise: two equal commands seem up to 4.0 % apart here\n"
+    assert page == f"Before.\n{screens.BEGIN}{command} -->\n```console\n$ {command}\n{shown}```\n{screens.END}After.\n"
+    # What was put there is found again.
+    assert len(screens.SCREEN.findall(page)) == 1
+    with pytest.raises(AssertionError, match="ended with 1"):
+        made(genba, interpreter, "genba bench fails")
+
+
+def test_lines_that_are_chosen(genba: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    page = made(genba, python(tmp_path), r"genba doctor; lines: ^\S|quota")
+    # No line is broken.
+    assert "```console\n$ genba doctor\nthis machine\n…\n  slow  quota  COLUMNS=\n```\n" in page, page
+    assert rf"{screens.BEGIN}genba doctor; lines: ^\S|quota -->" in page
+
+
+def test_marks_of_a_recording_are_as_they_were() -> None:
+    (found,) = screens.SCREEN.finditer(f"{screens.BEGIN}genba run --quiet app.py; genba report --limit 2 -->\nold\n{screens.END}")
+    assert (found["alone"], found["run"], found["read"]) == (None, "genba run --quiet app.py", "genba report --limit 2")
+
+
+def test_each_mark_is_known_and_its_page_is_made() -> None:
+    made_by_default = {REPOSITORY / page for page in screens.PAGES} | set((REPOSITORY / "docs/verdicts").glob("*.md"))
+    for page in [REPOSITORY / "README.md", *(REPOSITORY / "docs").rglob("*.md")]:
+        text = page.read_text()
+        assert text.count(screens.BEGIN) == len(screens.SCREEN.findall(text)), page
+        assert screens.BEGIN not in text or page in made_by_default, page
+
+
+@pytest.mark.parametrize("name", ["bench", "doctor"])
+def test_all_screens_of_these_pages_are_made(name: str) -> None:
+    text = (REPOSITORY / f"docs/{name}.md").read_text()
+    commands = re.findall(r"^```console\n\$ (.+)$", text, re.MULTILINE)
+    assert commands == [found["alone"] for found in screens.SCREEN.finditer(text)] and len(commands) >= 2, commands
