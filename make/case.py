@@ -24,6 +24,7 @@ page's outputs where the pattern fits. `<!-- case needs: … -->` has what must 
 semicolons: `pip NAME==VERSION …`, `debian COMMAND:PACKAGE …`, `packages NAME …` (of Debian; their files are below `packages/`), `since 3.12`, `until 3.11`,
 `headers Python.h` (of the interpreter), `answer SCRIPT` (a script of Python that ends with 0). A line
 `needs: COMMAND:PACKAGE …` in a step's mark is for that step only: where the command is missing it is skipped, and the page keeps what it has.
+Behind it a line `ends: 0 1` has the exit codes of a command that tells something by them; without, 0 is the one that is well.
 `<!-- picture: VIEW WEIGHT HEIGHT: COMMAND -->` above an image: COMMAND writes picture.genba, and the image is that view of its page, at most HEIGHT pixels high.
 Owns: the marks, and a folder of its own where the commands run: recordings go there, `casebook` leads to the repository's. `genba` and `python` are those of the
 options. After several cases it prints what each took. Never: changes a figure, and opens nothing. Exit codes: 0, 1 (something is not shown any more, or a command failed), 2 (it cannot run here, in words).
@@ -42,7 +43,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-STEP = re.compile(r"<!-- case: (?P<command>[^\n]+)\n(?:needs: (?P<needs>[^\n]+)\n)?(?P<shows>(?:shows[^\n]*\n)*)-->\n(?P<block>```console\n.*?```\n)?", re.DOTALL)
+STEP = re.compile(r"<!-- case: (?P<command>[^\n]+)\n(?:needs: (?P<needs>[^\n]+)\n)?(?:ends: (?P<ends>[\d ]+)\n)?(?P<shows>(?:shows[^\n]*\n)*)-->\n(?P<block>```console\n.*?```\n)?", re.DOTALL)
 SHOWS = re.compile(r"shows(?: on (?P<versions>[\d. ]+?))?(?: (?P<low>[\d.]+) to (?P<high>[\d.]+))?: (?P<pattern>.+)")
 TAKEN = re.compile(r"(?P<mark><!-- taken: (?P<pattern>.+?) -->)(?P<figure>[^<]*)<!-- -->")
 NEEDS = re.compile(r"<!-- case needs: (?P<needs>[^\n]+) -->")
@@ -88,7 +89,8 @@ class Step:
     needs: str
     shows: tuple[Shown, ...]
     block: str
-
+    # Exit codes that are well.
+    ends: tuple[int, ...] = (0,)
 
     @property
     def on_the_page(self) -> str:
@@ -101,8 +103,11 @@ class CannotRun(Exception):
 
 
 def steps(page: str) -> list[Step]:
-    found = [Step(step["command"], step["needs"] or "", tuple(map(shown, step["shows"].splitlines())), step["block"] or "") for step in STEP.finditer(page)]
-    assert len(found) == page.count("<!-- case: "), "a mark is `<!-- case: COMMAND`, perhaps a line `needs: …`, lines of `shows: PATTERN`, and `-->`, each at the beginning of a line"
+    found = [
+        Step(step["command"], step["needs"] or "", tuple(map(shown, step["shows"].splitlines())), step["block"] or "", tuple(map(int, (step["ends"] or "0").split())))
+        for step in STEP.finditer(page)
+    ]
+    assert len(found) == page.count("<!-- case: "), "a mark is `<!-- case: COMMAND`, perhaps a line `needs: …`, perhaps a line `ends: 0 1`, lines of `shows: PATTERN`, and `-->`, each at the beginning of a line"
     return found
 
 
@@ -292,7 +297,7 @@ def run(name: str, genba: str, python: str, update: bool, seconds_max: float) ->
                     tried = time.monotonic()
                     code, said = stage.run(step, max(1.0, began + lost + seconds_max - tried))
                     # By what genba itself says of the machine; another answer than that of a quiet one is no news then.
-                    if left == 0 or code != 0 or not missing(step, said, stage.version) or not was_disturbed(said):
+                    if left == 0 or code not in step.ends or not missing(step, said, stage.version) or not was_disturbed(said):
                         break
                     print(f"{said}\nonce more: others took the CPU from it", flush=True)
                     stage.forget(before)
@@ -302,7 +307,7 @@ def run(name: str, genba: str, python: str, update: bool, seconds_max: float) ->
                 break
             print(said, flush=True)
             outputs.append(said)
-            if code != 0:
+            if code not in step.ends:
                 failures.append(f"exit code {code}: {step.command}")
             failures += missing(step, said, stage.version)
         else:

@@ -194,6 +194,14 @@ def test_a_command_that_fails(made) -> None:
     assert (done.returncode, "exit code 1: echo said; false" in done.stderr) == (1, True)
 
 
+def test_a_command_that_tells_something_by_its_exit_code(made) -> None:
+    run, page = made("<!-- case: echo said; exit 1\nneeds: sh:dash\nends: 0 1\nshows: said\n-->\n```console\n$ echo said; exit 1\nold\n```\n")
+    assert run("--update").returncode == 0 and "\nends: 0 1\n" in page.read_text() and "\nsaid\n```\n" in page.read_text()
+    run, _ = made("<!-- case: exit 2\nends: 0 1\n-->\n")
+    done = run()
+    assert (done.returncode, "exit code 2: exit 2" in done.stderr) == (1, True), done.stderr
+
+
 @pytest.mark.parametrize("sign", ["1,444 involuntary", "noise: two equal commands seem up to 17.9 % apart", "ticks 4,361 = sampled 1,361 + dropped 3,000"])
 def test_a_command_on_a_disturbed_machine_is_run_again(made, sign: str) -> None:
     """By what genba says of the machine. The command finds its folder as before: what it made is gone."""

@@ -46,18 +46,6 @@ def place(workshop: Workshop) -> Place:
     return workshop.place
 
 
-# A clock without the vDSO, as on a machine whose clock source has none: a system call each.
-ONE_CALL = """
-#define _GNU_SOURCE
-#include <sys/syscall.h>
-#include <sys/time.h>
-#include <time.h>
-#include <unistd.h>
-int clock_gettime(clockid_t clock, struct timespec *now) { return (int)syscall(SYS_clock_gettime, clock, now); }
-int gettimeofday(struct timeval *restrict now, void *restrict zone) { return (int)syscall(SYS_gettimeofday, now, zone); }
-"""
-
-
 @pytest.fixture(scope="module")
 def slow_clock(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built_clock(tmp_path_factory.mktemp("clock"))
@@ -96,8 +84,7 @@ def test_a_clock_that_makes_system_calls_is_named(slow_clock: Path) -> None:
 
 
 def test_one_system_call_a_reading_is_enough(tmp_path: Path) -> None:
-    (tmp_path / "one.c").write_text(ONE_CALL)
-    preloaded = library(tmp_path / "one.c", tmp_path / "one.so")
+    preloaded = library(REPOSITORY / "tests/programs/one_call_clock.c", tmp_path / "one.so")
     page, facts, _ = doctor("--clock", env={**os.environ, "LD_PRELOAD": str(preloaded)})
     for call in page["clock"]["calls"][:3]:
         assert (call["system_calls"], call["answered_by"]) == (1, str(preloaded)), call

@@ -166,6 +166,7 @@ TABLE: dict[str, Row] = {
     "tests/counting/test_trace.py::test_what_cannot_be_done_is_refused": ONE,
     "tests/cases": ONE,
     "tests/cases/test_casebook.py::test_exchanged_programs_prove_nothing": NOWHERE,
+    "tests/cases/test_clock_case.py::test_the_page_with_another_clock_source": NOWHERE,
     "tests/serve": ONE,
     "tests/serve/test_several_servers.py": NOWHERE,
     "tests/serve/test_openapi.py::test_schemathesis_finds_nothing": NOWHERE,
