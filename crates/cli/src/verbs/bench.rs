@@ -3,10 +3,10 @@
 //! out text; genba-bench does.
 
 mod choice;
+mod earlier_sessions;
 mod exports;
 mod interrupting;
 mod outcome;
-mod past;
 mod why;
 
 use std::collections::VecDeque;
@@ -222,7 +222,7 @@ pub fn bench(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     let pythons = if arguments.py { arguments.pythons()? } else { Vec::new() };
     let compared = lines.len() * pythons.len().max(1);
-    if arguments.fail_if_slower.is_some() && !arguments.has_past() && compared < 2 {
+    if arguments.fail_if_slower.is_some() && !arguments.has_earlier_sessions() && compared < 2 {
         return Err(Failure::usage("--fail-if-slower has nothing to compare with")
             .hint("genba bench --fail-if-slower 3% 'OLD' 'NEW', or --against FILE, or --history FILE"));
     }
@@ -238,8 +238,9 @@ pub fn bench(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if arguments.instructions {
         instructions::check().map_err(refused)?;
     }
-    let mut earlier = past::files(&arguments.against)?;
-    let history = arguments.history.as_deref().map(|path| past::history(path).map(|found| (path, found)));
+    let mut earlier = earlier_sessions::read_files(&arguments.against)?;
+    let history =
+        arguments.history.as_deref().map(|path| earlier_sessions::read_history(path).map(|found| (path, found)));
     let history = history.transpose()?;
     // Without words nobody would see what they say, unless they are kept.
     let why = arguments.why.as_ref().filter(|kept| arguments.style != Style::None || **kept != why::Kept::Not);
@@ -260,7 +261,7 @@ pub fn bench(arguments: &Arguments) -> Result<ExitCode, Failure> {
         measured()
     };
     let (session, recorded) = made?;
-    earlier.extend(history.and_then(|(path, history)| past::of_these(path, history, &session)));
+    earlier.extend(history.and_then(|(path, history)| earlier_sessions::keep_if_measured(path, history, &session)));
 
     let is_first_reference = arguments.reference.is_some() || arguments.fail_if_slower.is_some();
     let judged = Judged {
@@ -343,13 +344,13 @@ impl Arguments {
                 .hint("leave one of them out"));
         }
         if self.fail_if_slower.is_some() {
-            outcome::check_can_judge(most, is_interleaved && !self.has_past())?;
+            outcome::check_can_judge(most, is_interleaved && !self.has_earlier_sessions())?;
         }
         Ok(Plan { warmups: self.warmup, runs_min: least, runs_max: most, is_interleaved })
     }
 
-    /// Other sessions are compared with.
-    fn has_past(&self) -> bool {
+    /// This session is compared with others.
+    fn has_earlier_sessions(&self) -> bool {
         !self.against.is_empty() || self.history.is_some()
     }
 

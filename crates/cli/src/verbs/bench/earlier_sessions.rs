@@ -1,5 +1,5 @@
 //! Sessions before this one: files of `--against`, and the history that grows by this one.
-//! Owns: how they are read, and whether a history has something to compare with. Never: compares, which genba-bench does; writes, which `exports` does.
+//! Owns: how they are read, and whether a history has something to compare with. Never: compares; writes.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -12,13 +12,13 @@ use super::outcome::refused;
 use crate::read;
 use crate::words::failure::{self, Failure};
 
-pub fn files(paths: &[PathBuf]) -> Result<Vec<Earlier>, Failure> {
+pub fn read_files(paths: &[PathBuf]) -> Result<Vec<Earlier>, Failure> {
     let file = |path: &PathBuf| parsed(path, &text_of(path)?.map_err(|error| cannot_read(path, &error))?);
     paths.iter().map(file).collect()
 }
 
 /// None: no session yet.
-pub fn history(path: &Path) -> Result<Option<Earlier>, Failure> {
+pub fn read_history(path: &Path) -> Result<Option<Earlier>, Failure> {
     match text_of(path)? {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(cannot_read(path, &error)),
@@ -27,8 +27,8 @@ pub fn history(path: &Path) -> Result<Option<Earlier>, Failure> {
     }
 }
 
-/// What is in the history of the commands that were measured, else words that nothing is.
-pub fn of_these(path: &Path, history: Option<Earlier>, session: &Session) -> Option<Earlier> {
+/// The history, if it has one of the commands; else a message that it has none.
+pub fn keep_if_measured(path: &Path, history: Option<Earlier>, session: &Session) -> Option<Earlier> {
     let found =
         history.filter(|history| session.measured.iter().any(|measured| history.times_of(&measured.line).is_some()));
     if found.is_none() {
