@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -33,8 +34,16 @@ BODIES = {"small": 0, "large": 9_000_000}
 PIECE_BYTES = 4_000_000
 
 
-def traced(server: Server, work: Callable[[], None], tmp_path: Path) -> list[tuple[str, str]]:
-    """The calls of a server while `work` runs, in the order in which they ended, as (name, arguments)."""
+class Call(NamedTuple):
+    """Of a trace in the order of the ends. How many others had ended when it began says what it comes after."""
+
+    name: str
+    words: str
+    ended_before: int
+
+
+def traced(server: Server, work: Callable[[], None], tmp_path: Path) -> list[Call]:
+    """The calls of a server while `work` runs."""
     if shutil.which("strace") is None:
         pytest.skip("no strace (make prepare, as root)")
     output = tmp_path / "trace"
@@ -49,31 +58,35 @@ def traced(server: Server, work: Callable[[], None], tmp_path: Path) -> list[tup
     finally:
         tracer.terminate()
         tracer.wait()
-    calls, begun = [], {}
-    for line in output.read_text(errors="replace").splitlines():
+    return calls_of(output.read_text(errors="replace"))
+
+
+def calls_of(trace: str) -> list[Call]:
+    """Strace tears a call apart when another thread makes one meanwhile, and the answer arrives before strace has seen the call end that sends it."""
+    calls: list[Call] = []
+    begun: dict[str, tuple[str, int]] = {}
+    for line in trace.splitlines():
         pid, _, rest = line.partition(" ")
-        rest = rest.strip()
+        rest, ended_before = rest.strip(), len(calls)
         if rest.endswith("<unfinished ...>"):
-            begun[pid] = rest.removesuffix("<unfinished ...>")
+            # With the blank before it no path would be followed by a parenthesis any more.
+            begun[pid] = rest.removesuffix("<unfinished ...>").rstrip(), ended_before
             continue
         if resumed := re.match(r"<\.\.\. \w+ resumed>(.*)", rest):
-            rest = begun.pop(pid, "") + resumed[1]
+            beginning, ended_before = begun.pop(pid, ("", ended_before))
+            rest = beginning + resumed[1]
         if found := CALL.match(rest):
-            calls.append((found[1], found[2]))
+            calls.append(Call(found[1], found[2], ended_before))
+    # Strace ended before these did.
+    calls += [Call(found[1], found[2], ended_before) for beginning, ended_before in begun.values() if (found := CALL.match(beginning))]
     return calls
 
 
-def answer_at(calls: list[tuple[str, str]], status: int, nth: int = 0) -> int:
-    """Where the answer goes out."""
-    places = [at for at, (name, words) in enumerate(calls) if name in ("write", "writev", "sendto", "sendmsg") and f"HTTP/1.1 {status}" in words]
-    assert len(places) > nth, f"no answer {status} in the trace"
-    return places[nth]
-
-
-def syncs(calls: list[tuple[str, str]]) -> list[tuple[int, str]]:
-    """The paths that were synced, whole, and where."""
-    found = [(at, re.match(r"\d+<(.*?)>\)\s+= 0", words)) for at, (name, words) in enumerate(calls) if name in SYNCS]
-    return [(at, match[1]) for at, match in found if match]
+def before_answer(calls: list[Call], status: int) -> list[Call]:
+    """What had ended when the answer began to go out."""
+    places = [call.ended_before for call in calls if call.name in ("write", "writev", "sendto", "sendmsg") and f"HTTP/1.1 {status}" in call.words]
+    assert places, f"no answer {status} in the trace"
+    return calls[: places[0]]
 
 
 def is_of(path: str, file: Path) -> bool:
@@ -81,19 +94,59 @@ def is_of(path: str, file: Path) -> bool:
     return re.sub(r"#\d+$", "", path.removesuffix(" (deleted)")) == str(file)
 
 
-def assert_synced(calls: list[tuple[str, str]], file: Path, database: Path) -> None:
-    """All bytes of that very file, then its place, then its folder, then the row."""
-    known = syncs(calls)
-    wrote = [at for at, (name, words) in enumerate(calls) if name in WRITES and (to := re.match(r"\d+<(.*?)>, ", words)) and is_of(to[1], file)]
+def assert_synced(calls: list[Call], file: Path, database: Path) -> None:
+    """All bytes of that very file, then its place, then its folder, then the row. Each begins when the one before it has ended."""
+    found = [(at, re.match(r"\d+<(.*?)>\)\s+= 0", call.words)) for at, call in enumerate(calls) if call.name in SYNCS]
+    synced = [(at, match[1]) for at, match in found if match]
+    synced_behind = lambda place, is_it: [at for at, path in synced if calls[at].ended_before > place and is_it(path)]
+    wrote = [at for at, call in enumerate(calls) if call.name in WRITES and (to := re.match(r"\d+<(.*?)>, ", call.words)) and is_of(to[1], file)]
     assert wrote, f"nothing is written to {file}"
-    synced = [at for at, path in known if is_of(path, file) and at > wrote[-1]]
-    assert synced, f"{file} is not synced after its last byte: {known}"
-    placed = [at for at, (name, words) in enumerate(calls) if name.startswith(("rename", "link")) and f'"{file}"' in words]
-    assert placed and synced[0] < placed[0], f"{file} is in its place before its bytes are synced"
-    folders = [at for at, path in known if path == str(file.parent) and at > placed[0]]
-    assert folders, f"the folder of {file} is not synced after the move: {known}"
-    rows = [at for at, path in known if re.fullmatch(re.escape(str(database)) + "(-wal|-journal)?", path) and at > folders[0]]
-    assert rows, f"no row is synced after {file}: {known}"
+    files = synced_behind(wrote[-1], lambda path: is_of(path, file))
+    assert files, f"{file} is not synced after its last byte: {calls}"
+    placed = [at for at, call in enumerate(calls) if call.name.startswith(("rename", "link")) and f'"{file}"' in call.words]
+    assert placed and files[0] < calls[placed[0]].ended_before, f"{file} is in its place before its bytes are synced: {calls}"
+    folders = synced_behind(placed[0], lambda path: path == str(file.parent))
+    assert folders, f"the folder of {file} is not synced after the move: {calls}"
+    rows = synced_behind(folders[0], lambda path: re.fullmatch(re.escape(str(database)) + "(-wal|-journal)?", path))
+    assert rows, f"no row is synced after {file}: {calls}"
+
+
+# What a busy machine makes of a trace: the calls of one upload, with another thread's in between.
+TORN = """\
+11    write(9</d/objects/part#1>, "\\211genba"..., 4000000 <unfinished ...>
+12    write(5<anon_inode:[eventfd]>, "\\1", 8) = 8
+11    <... write resumed>) = 4000000
+11    fsync(9</d/objects/part#1> <unfinished ...>
+12    write(5<anon_inode:[eventfd]>, "\\1", 8) = 8
+11    <... fsync resumed>)              = 0
+11    rename("/d/objects/part#1", "/d/objects/part" <unfinished ...>
+12    write(5<anon_inode:[eventfd]>, "\\1", 8) = 8
+11    <... rename resumed>)             = 0
+11    fsync(9</d/objects> <unfinished ...>
+12    write(5<anon_inode:[eventfd]>, "\\1", 8) = 8
+11    <... fsync resumed>)              = 0
+13    fdatasync(7</d/genba.sqlite-wal> <unfinished ...>
+12    write(5<anon_inode:[eventfd]>, "\\1", 8) = 8
+13    <... fdatasync resumed>)          = 0
+12    sendto(10<TCP:[1->2]>, "HTTP/1.1 204 No Content\\r\\nupload"..., 300, MSG_NOSIGNAL, NULL, 0 <unfinished ...>
+11    write(5<anon_inode:[eventfd]>, "\\1", 8) = 8
+"""
+
+
+def test_a_trace_of_several_threads_is_read_as_it_was() -> None:
+    part, database = Path("/d/objects/part"), Path("/d/genba.sqlite")
+    assert_synced(before_answer(calls_of(TORN), 204), part, database)
+    lines = TORN.splitlines(keepends=True)
+    for what, order in (
+        ("not synced after its last byte", [*lines[:3], *lines[6:]]),
+        ("before its bytes are synced", [*lines[:3], *lines[6:9], *lines[3:6], *lines[9:]]),
+        ("folder .* is not synced", [*lines[:9], *lines[12:]]),
+        ("no row is synced", [*lines[:12], *lines[15:]]),
+        # The answer begins to go out while the row is still being synced.
+        ("no row is synced", [*lines[:14], lines[15], lines[14], lines[16]]),
+    ):
+        with pytest.raises(AssertionError, match=what):
+            assert_synced(before_answer(calls_of("".join(order)), 204), part, database)
 
 
 @pytest.mark.parametrize("size_bytes", BODIES.values(), ids=BODIES)
@@ -102,7 +155,7 @@ def test_content_folder_and_row_are_synced_before_the_answer(server: Server, tmp
     made: list[dict] = []
     calls = traced(server, lambda: made.append(client.push(recording)), tmp_path)
     sha256 = made[0]["sha256"]
-    assert_synced(calls[: answer_at(calls, 201)], server.data / "objects/content" / sha256[:2] / sha256, server.data / DATABASE)
+    assert_synced(before_answer(calls, 201), server.data / "objects/content" / sha256[:2] / sha256, server.data / DATABASE)
 
 
 @pytest.mark.parametrize("size_bytes", BODIES.values(), ids=BODIES)
@@ -114,10 +167,10 @@ def test_a_piece_is_synced_before_its_answer(server: Server, tmp_path: Path, siz
         calls = traced(server, lambda: client.append(recording_id, at, recording[at : at + PIECE_BYTES]).expect(204), tmp_path)
         [part] = set((server.data / "objects/uploads" / recording_id).iterdir()) - known
         known.add(part)
-        assert_synced(calls[: answer_at(calls, 204)], part, server.data / DATABASE)
+        assert_synced(before_answer(calls, 204), part, server.data / DATABASE)
     calls = traced(server, lambda: client.seal(recording_id, recording).expect(200), tmp_path)
     sha256 = client.get(f"/api/recordings/{recording_id}").expect(200).json()["sha256"]
-    assert_synced(calls[: answer_at(calls, 200)], server.data / "objects/content" / sha256[:2] / sha256, server.data / DATABASE)
+    assert_synced(before_answer(calls, 200), server.data / "objects/content" / sha256[:2] / sha256, server.data / DATABASE)
 
 
 def failing_syncs(server: Server, path: Path) -> subprocess.Popen:
