@@ -50,19 +50,22 @@ test-cases:
 
 # Hours; it may be stopped, and goes on where it stopped as long as the sources stay the same (build/soak.jsonl; tests/soaking/sittings.py). Run nothing
 # beside what measures. PART="tests/harmless tests/sampling/test_bias.py" and VERSIONS="3.13 3.14-standalone" choose a piece; GENBA_SOAK_SECONDS
-# changes the ten minutes of the web server.
+# changes the ten minutes of the web server. The test of `make cluster` is one of these: a run of its own would write a plan without the others, and
+# the page of figures would take that for the whole.
 soak: build wheel twin ## the measuring and the harmless tests in their long form, in sittings; PART, VERSIONS choose
-	@make/prepare.sh tools packages compiled readers schemathesis s3
+	@make/prepare.sh tools packages compiled readers schemathesis s3 garage
 	@trap : INT; failed=0; export GENBA_SOAK=1 GENBA_FIGURES=$(CURDIR)/build/soak.jsonl PART='$(PART)' VERSIONS='$(VERSIONS)'; \
-	$(TOOLS)/bin/pytest --timeout 0 tests || failed=1; \
+	$(TOOLS)/bin/pytest --timeout 0 -o 'python_files=test_*.py cluster.py' tests || failed=1; \
 	$(LIBRARIES) $(NEXTEST) nextest run --workspace -E 'package(genba-fuzz) | (package(genba-names) & test(damage::)) | (package(genba-signal) & test(stale::))' || failed=1; \
-	$(MAKE) --no-print-directory cluster || failed=1; \
 	$(TOOLS)/bin/python make/measured.py build/soak.jsonl || failed=1; \
 	exit $$failed
 
-cluster: build ## two servers, PostgreSQL and three nodes of Garage, while some are killed; builds Garage once
+# With UPDATE=1 what it measures becomes rows of docs/measured.md.
+cluster: build ## two servers, PostgreSQL and three nodes of Garage, while some are killed; builds Garage once; UPDATE=1
 	@make/prepare.sh tools packages garage
-	$(TOOLS)/bin/pytest --timeout 1800 tests/serve/cluster.py
+	$(if $(UPDATE),: > build/cluster.jsonl)
+	$(if $(UPDATE),GENBA_FIGURES=$(CURDIR)/build/cluster.jsonl )$(TOOLS)/bin/pytest --timeout 1800 tests/serve/cluster.py
+	$(if $(UPDATE),$(TOOLS)/bin/python make/measured.py build/cluster.jsonl)
 
 check: build check-quick check-clippy prose ## formatting, lints, house rules, edges, generated code, the handler's symbols, prose
 

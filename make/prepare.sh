@@ -400,7 +400,7 @@ prepare_s3() {
     prepare_crate "$s3" s3s-fs 0.14.1 "tests of several servers are skipped" --features binary --debug --config profile.dev.debug=0
 }
 
-# An S3 server of several machines, for `make cluster` alone.
+# An S3 server of several machines, for `make cluster` and `make soak`.
 prepare_garage() {
     prepare_crate "$garage" garage 2.5.0 "\`make cluster\` does not run"
 }

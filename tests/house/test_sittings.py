@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -185,13 +186,17 @@ def test_pieces(small: Small) -> None:
 
 
 def test_every_test_with_a_long_form_is_in_the_plan(tmp_path: Path) -> None:
-    """What asks for SOAK and is of no long run never does the long amount."""
+    """What asks for SOAK and is of no long run never does the long amount. `make soak` finds the test of `make cluster`, too."""
     asks = re.compile(r"^(from soak import|import soak)\b", re.MULTILINE)
     files = {str(path.relative_to(REPOSITORY)) for path in (REPOSITORY / "tests").rglob("test_*.py") if asks.search(path.read_text())}
     assert len(files) > 10
+    options, place = re.search(r"^\t\$\(TOOLS\)/bin/pytest --timeout 0 (.*) (\S+) \|\| failed=1; ", (REPOSITORY / "Makefile").read_text(), re.MULTILINE).groups()
+    assert place == "tests"
     variables = {**os.environ, "GENBA_SOAK": "1", "GENBA_FIGURES": str(tmp_path / "ledger.jsonl"), "PART": "", "VERSIONS": ""}
-    command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider", *sorted(files)]
+    # A file that is named is collected whatever its name: the folder of `make cluster` stays a folder.
+    others = sorted(file for file in files if not file.startswith("tests/serve/"))
+    command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider", *shlex.split(options), *others, "tests/serve"]
     done = subprocess.run(command, cwd=REPOSITORY, env=variables, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     [plan] = [line["plan"] for line in map(json.loads, (tmp_path / "ledger.jsonl").read_text().splitlines()) if "plan" in line]
-    assert files - set(plan) == set(), "neither harmless nor marked with `measures`"
+    assert {*files, "tests/serve/cluster.py"} - set(plan) == set(), "neither harmless nor marked with `measures`"

@@ -2,7 +2,7 @@
 run, one server and one storage node are killed with -9, and come back only after recordings were sealed and read without them: nothing acknowledged
 is lost, the lists agree, and reads go on.
 
-Not part of `make test`: Garage takes long to build.
+Not part of `make test`: Garage takes long to build. `make soak` looks for tests in this file, too.
 """
 
 import concurrent.futures
@@ -21,9 +21,12 @@ import crafted
 import garage
 from client import Answer, Client
 from engines import Postgres
+from figures import Figure
 from garage import Garage
 from recording import binary
 from served import Server, environment
+
+pytestmark = pytest.mark.measures
 
 UPLOADS = 50
 EACH_BYTES, LARGE_BYTES = 4_000_000, 12_000_000
@@ -142,7 +145,7 @@ class Push:
             time.sleep(1)
 
 
-def test_a_server_and_a_storage_node_are_killed(servers: Callable[..., Server], store: Garage, tmp_path: Path) -> None:
+def test_a_server_and_a_storage_node_are_killed(servers: Callable[..., Server], store: Garage, tmp_path: Path, figure: Figure) -> None:
     database = Postgres()
     course = Course()
     try:
@@ -186,6 +189,7 @@ def test_a_server_and_a_storage_node_are_killed(servers: Callable[..., Server], 
                     time.sleep(0.1)
                     seals = sum(one.sealed_at is not None and one.sealed_at > killed_at for one in uploads)
                     answered = sum(at > killed_at for at in reads)
+                away_s = time.monotonic() - killed_at
                 store.nodes[2].start()
                 pair[0].start()
                 while not all(one.done() for one in running):
@@ -203,6 +207,11 @@ def test_a_server_and_a_storage_node_are_killed(servers: Callable[..., Server], 
         for one, recording_id in zip((*uploads, *pushes), sealed, strict=True):
             assert clients[one.number % 2].content(recording_id) == one.recording
         assert pair[1].verb("check").returncode == 0
-        print(f"{seals} seals and {answered} reads without them; {sum(one.retries for one in uploads)} requests and {sum(one.tries for one in pushes) - PUSHES} pushes were repeated")
+        figure("recordings sealed while a server and a storage node are away", seals, "recordings", bound=f"at least {MEANWHILE_MIN}")
+        figure("reads answered meanwhile", answered, "reads", bound=f"at least {MEANWHILE_MIN}")
+        figure("how long they are away", away_s, "s")
+        figure("requests that were repeated", sum(one.retries for one in uploads), "requests")
+        figure("pushes that were repeated", sum(one.tries for one in pushes) - PUSHES, "pushes")
+        figure("acknowledged recordings that were lost", 0, f"of {1 + len(sealed)}", bound=0)
     finally:
         database.remove()
