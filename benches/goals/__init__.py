@@ -17,7 +17,7 @@ import machine
 import recordings
 import table
 from goals import (
-    allocations, attach, copies, crowd, faulthandler, gc, handler, heap, memory, page, reading, real, sampler, server, short_threads, size,
+    allocations, attach, copies, crowd, faulthandler, gc, handler, heap, memory, page, reading, real, sampler, server, shared, short_threads, size,
     snippets, startup, trace, turns, viewer,
 )
 from row import Row
@@ -39,6 +39,7 @@ ABSOLUTE = {
     "viewer": viewer,
     "server": server,
     "crowd": crowd,
+    "shared": shared,
     "attach": attach,
     "copies": copies,
     "allocations": allocations,

@@ -25,7 +25,17 @@ UPLOADS, UPLOAD_BYTES = 50, 20_000_000
 FEW, MANY = 10, int(os.environ.get("SERVER_RECORDINGS") or 10_000)
 READ_SECONDS = int(os.environ.get("SERVER_READ_SECONDS") or 60)
 ROUNDS = 51
-SEARCHES = {"list": {}, "search by program": {"q": "program:job_7777"}, "search by tag": {"q": "tag:day-7"}, "search by function": {"q": "function:work"}, "search that finds nothing": {"q": "program:job_7 tag:none"}}
+SEARCHES = {
+    "list": {},
+    "search by program": {"q": "program:job_7777"},
+    "search by tag": {"q": "tag:day-7"},
+    "search by host": {"q": "host:build-7"},
+    "search by the beginning of a host": {"q": "host:build-7*"},
+    "search by function": {"q": "function:work"},
+    "search by time": {"q": "since:yesterday"},
+    "search that finds nothing": {"q": "program:job_7 tag:none"},
+}
+HOSTS = 97
 READS = """
 local paths = {%s}
 local at = 0
@@ -83,7 +93,7 @@ def at_once(work: Callable[[int], object]) -> float:
 
 def lists(server: Server, _folder: Path) -> None:
     client = server.client()
-    push = lambda number: client.push(crafted.unique(number), f"{number}.genba", tags=(f"day-{number % 31}",))
+    push = lambda number: client.push(crafted.unique(number), f"{number}.genba", tags=(f"day-{number % 31}",), host=f"build-{number % HOSTS}")
     for number in range(FEW):
         push(number)
     few_ms = page_ms(client, {})
