@@ -48,6 +48,14 @@ def test_the_command_takes_what_is_shown(path: Path, tmp_path: Path) -> None:
         assert said.returncode == 0, f"{path.name}: genba {command}\n{said.stderr}"
 
 
+def test_the_page_of_the_server_names_each_option(tmp_path: Path) -> None:
+    said = genba("serve", "--help", cwd=tmp_path)
+    options = set(re.findall(r"^ +(?:-\w, )?(--[a-z-]+)", said.stdout, re.MULTILINE)) - {"--help", "--show-config"}
+    assert said.returncode == 0 and {"--listen", "--data", "--max-recording"} <= options, said.stdout
+    text = (REPOSITORY / "docs/serve.md").read_text()
+    assert [option for option in sorted(options) if not re.search(re.escape(option) + r"\b", text)] == []
+
+
 def named_tests(text: str) -> list[str]:
     """The cells of each column `test`."""
     found, column = [], None
