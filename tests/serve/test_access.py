@@ -95,6 +95,11 @@ def test_a_token_that_only_uploads_sees_its_own(team: Team, honest: bytes, golde
     assert {one["id"] for one in team.lena.recordings(mine="true")} == {others["id"]}
     assert {one["id"] for one in team.reader.recordings()} == {own["id"], others["id"]}
     assert team.sam.get(f"/api/recordings/{others['id']}").json()["may"] == {"change": False}
+    # Numbers beside the list are of the same recordings.
+    team.lena.begin("live.genba", live=True)
+    counts = lambda client: [client.get("/api/recordings").expect(200).json()[name] for name in ("matched", "all", "all_bytes", "live")]
+    assert counts(team.pusher) == [1, 1, len(golden), 0]
+    assert counts(team.reader) == [3, 3, len(golden) + len(honest), 1]
 
 
 def test_what_a_page_says_of_itself_needs_no_token_and_holds_no_data(team: Team, honest: bytes) -> None:

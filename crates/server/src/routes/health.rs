@@ -32,7 +32,7 @@ pub async fn metrics(State(state): State<AppState>, Known(caller): Known) -> Ans
     caller.needs(Scope::Read)?;
     let database = &state.keeper.database;
     let (recordings, bytes) = listing::totals(database, None).await?;
-    let live = listing::live(database).await?;
+    let live = listing::live(database, None).await?;
     let text = state.metrics.text(recordings, bytes, live);
     Ok(with_type(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text))
 }

@@ -93,9 +93,9 @@ pub async fn list(State(state): State<AppState>, Known(caller): Known, Asked(ask
     let plan = listing::plan(database, &filter).await?;
     let page = listing::page(database, &plan, order, after.as_ref(), limit).await?;
     let (all, all_bytes) = state.totals(only_own.as_deref()).await?;
+    let live = listing::live(database, only_own.as_deref()).await?;
     let is_whole = filter == Filter { owner: only_own, ..Filter::default() };
     let matched = if is_whole { Matched::exactly(all) } else { listing::matched(database, &plan).await? };
-    let live = listing::live(database).await?;
     let chips = if caller.may(Scope::Read) { chips(&state, &caller).await? } else { Vec::new() };
     let keep_days = settings::keep_days(database).await?;
     let recordings = page.recordings.iter().map(|recording| Shown::of(recording, &caller, keep_days)).collect();

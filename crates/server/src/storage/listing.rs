@@ -276,10 +276,15 @@ pub async fn totals(database: &Database, owner: Option<&str>) -> Result<(u64, u6
     Ok((count(row, "recordings")?, count(row, "bytes")?))
 }
 
-pub async fn live(database: &Database) -> Result<u64, Problem> {
-    let rows = Statement::new("SELECT COUNT(*) AS recordings FROM recordings WHERE state = 'open' AND live = 1")
-        .rows(database)
-        .await?;
+/// `owner`: only theirs.
+pub async fn live(database: &Database, owner: Option<&str>) -> Result<u64, Problem> {
+    let mut statement =
+        Statement::new("SELECT COUNT(*) AS recordings FROM recordings WHERE state = 'open' AND live = 1");
+    if let Some(owner) = owner {
+        statement.say(" AND owner = ");
+        statement.value(owner.to_owned());
+    }
+    let rows = statement.rows(database).await?;
     rows.first().map_or(Ok(0), |row| count(row, "recordings"))
 }
 
