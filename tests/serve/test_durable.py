@@ -318,3 +318,19 @@ def test_a_full_disk_loses_nothing(servers: Callable[..., Server], golden: bytes
     checked = server.verb("check", before=["nsenter", "-m", "-t", str(server.process.pid)])
     assert checked.returncode == 0, checked.stderr
     assert f"{len(kept):,} recordings, {len(kept):,} contents" in checked.stdout
+
+
+def test_a_full_disk_keeps_nobody_from_reading(servers: Callable[..., Server], golden: bytes) -> None:
+    """That a token was used, and a link opened, is noted where there is room."""
+    server = in_a_small_disk(servers)
+    inside = ["nsenter", "-m", "-t", str(server.process.pid)]
+    made = server.client().push(golden)
+    added = [server.verb("token", "add", scope, "--scope", scope, before=inside) for scope in ("admin", "read")]
+    assert [one.returncode for one in added] == [0, 0], added
+    admin, reader = (server.client(one.stdout.strip()) for one in added)
+    link = admin.ask("POST", f"/api/recordings/{made['id']}/links", {"expires_ms": None, "needs_token": False, "fragment": ""}).expect(201).json()
+    filled = subprocess.run([*inside, "dd", "if=/dev/zero", f"of={server.data}/filler", "bs=64k"], capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
+    assert "No space left on device" in filled.stderr, filled.stderr
+    admin.ask("POST", "/api/recordings", {"name": "app.genba"}).expect(507)
+    assert [one["id"] for one in reader.recordings()] == [made["id"]] and reader.content(made["id"]) == golden
+    server.client().get(f"{link['url']}/recording").expect(200)

@@ -143,7 +143,7 @@ pub async fn shared(State(state): State<AppState>, Perhaps(caller): Perhaps, Pat
     }
     let recording = state.keeper.find(&link.recording).await?;
     let page = recording_page(&state, &recording, false).await?;
-    links::note_opened(&state.keeper.database, &code).await?;
+    Problem::unless_full(links::note_opened(&state.keeper.database, &code).await)?;
     Ok(page)
 }
 

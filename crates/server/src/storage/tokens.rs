@@ -145,15 +145,19 @@ async fn valid(database: &Database, found: Option<Token>) -> Result<Option<Token
         |token: &Token| token.revoked_ms.is_none() && token.expires_ms.is_none_or(|expires_ms| expires_ms > now_ms);
     let Some(token) = found.filter(is_valid) else { return Ok(None) };
     if token.used_ms.is_none_or(|used_ms| used_ms + NOTED_EVERY_MS < now_ms) {
-        let mut transaction = database.begin().await?;
-        let mut statement = Statement::new("UPDATE tokens SET used_ms = ");
-        statement.value(now_ms);
-        statement.say(" WHERE name = ");
-        statement.value(token.name.clone());
-        statement.execute(&mut transaction).await?;
-        commit(transaction).await?;
+        Problem::unless_full(note_used(database, &token.name, now_ms).await)?;
     }
     Ok(Some(token))
+}
+
+async fn note_used(database: &Database, name: &str, now_ms: i64) -> Result<(), Problem> {
+    let mut transaction = database.begin().await?;
+    let mut statement = Statement::new("UPDATE tokens SET used_ms = ");
+    statement.value(now_ms);
+    statement.say(" WHERE name = ");
+    statement.value(name.to_owned());
+    statement.execute(&mut transaction).await?;
+    commit(transaction).await
 }
 
 pub async fn begin_session(database: &Database, token: &str, expires_ms: i64) -> Result<String, Problem> {

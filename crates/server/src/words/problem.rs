@@ -3,6 +3,9 @@
 
 use std::fmt;
 
+/// Insufficient Storage.
+const FULL: u16 = 507;
+
 /// An answer of `application/problem+json`, and a failure of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
@@ -66,9 +69,17 @@ impl Problem {
     }
 
     pub fn disk_full() -> Problem {
-        Problem::new(507, "the server has no room left on its disk")
+        Problem::new(FULL, "the server has no room left on its disk")
             .detail("nothing of this upload's last part was kept; what was acknowledged before is safe")
             .hint("make room there, such as by `genba serve prune --older 30d`, and push again: the upload goes on")
+    }
+
+    /// Of what is noted beside a read: a full disk keeps nobody from reading.
+    pub fn unless_full(noted: Result<(), Problem>) -> Result<(), Problem> {
+        match noted {
+            Err(problem) if problem.status == FULL => Ok(()),
+            noted => noted,
+        }
     }
 }
 
@@ -80,3 +91,16 @@ impl fmt::Display for Problem {
 }
 
 impl std::error::Error for Problem {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_full_disk_is_no_reason() {
+        assert_eq!(Problem::unless_full(Err(Problem::disk_full())), Ok(()));
+        assert_eq!(Problem::unless_full(Ok(())), Ok(()));
+        let busy = Problem::new(503, "the database is busy");
+        assert_eq!(Problem::unless_full(Err(busy.clone())), Err(busy));
+    }
+}
