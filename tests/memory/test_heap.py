@@ -231,13 +231,19 @@ def test_objects_in_arrays_of_numpy(workshop: Workshop) -> None:
         "arrays = [numpy.array([Text(f'{row} {place}') for place in range(1000)], dtype=object) for row in range(20)]\n"
         "square = numpy.array([[Text('x') for _ in range(30)] for _ in range(40)], dtype=object)\nview = square[::2, 1:]\n"
         "numbers = numpy.zeros((1000, 125))\nempty = numpy.empty((0, 5), dtype=object)\nunset = numpy.empty(7, dtype=object)\n"
+        # The objects of a packed record are at odd addresses, and a field with a title is twice in the dict of fields.
+        "kind = [('flag', 'i1'), (('A title', 'one'), object), ('pair', object, (2, 3)), ('inner', [('number', 'f8'), ('deep', object)], 2), ('text', 'U7')]\n"
+        "records = numpy.zeros(50, dtype=kind)\n"
+        "for field, shape in ((records['one'], (50,)), (records['pair'], (50, 2, 3)), (records['inner']['deep'], (50, 2))):\n"
+        "    for place in numpy.ndindex(shape):\n        field[place] = Text('record')\n"
+        "odd = records[1::2]\n"
         "print('ready', flush=True)\nsys.stdin.readline()\nprint('{}')\n",
     )
     environment = workshop.place.environment({"PYTHONPATH": folder, "OPENBLAS_NUM_THREADS": "1"})
     with running(workshop, [workshop.interpreter.path, program_file], env=environment) as program:
         for way in WAYS:
             page = heap(program, way)
-            assert counts(page)["Text"] == 20 * 1000 + 30 * 40
+            assert counts(page)["Text"] == 20 * 1000 + 30 * 40 + 50 * (1 + 6 + 2)
             array = next(row for row in page["classes"] if (row["module"], row["name"]) == ("numpy", "ndarray"))
             assert 1_000_000 + 21_200 * 8 <= array["bytes"] < 1_300_000
         assert program.end() == {}

@@ -62,17 +62,19 @@ def test_what_an_array_in_garbage_holds_is_garbage(workshop: Workshop) -> None:
     program_file = workshop.write(
         "arrays.py",
         "import gc, sys\nimport numpy\nclass Held: pass\nclass Kept(Held): pass\ngc.disable()\n"
-        "def made(kind):\n    held = [kind(), numpy.array([[kind() for _ in range(5)] for _ in range(20)], dtype=object)]\n    held += [held, held[1][::2]]\n    return held\n"
+        "def made(kind):\n    held = [kind(), numpy.array([[kind() for _ in range(5)] for _ in range(20)], dtype=object)]\n"
+        "    records = numpy.zeros(10, dtype=[('flag', 'i1'), ('held', object)])\n    records['held'] = [kind() for _ in range(10)]\n"
+        "    held += [held, held[1][::2], records]\n    return held\n"
         "kept = made(Kept)\nmade(Held)\nmixed = Kept()\nmade(Held)[1][0][0] = mixed\n"
         "print('ready', flush=True)\nsys.stdin.readline()\nprint(len(kept))\n",
     )
     environment = workshop.place.environment({"PYTHONPATH": folder, "OPENBLAS_NUM_THREADS": "1"})
     with running(workshop, [workshop.interpreter.path, program_file], env=environment) as program:
         page = heap(program, "--live-only")
-        assert own(page, {"Held": 0, "Kept": 0}) == {"Held": 0, "Kept": 102}
-        assert own(heap(program), {"Held": 0}) == {"Held": 201}
-        assert page["garbage"]["objects"] >= 201 + 4
-        assert program.end() == 4
+        assert own(page, {"Held": 0, "Kept": 0}) == {"Held": 0, "Kept": 112}
+        assert own(heap(program), {"Held": 0}) == {"Held": 221}
+        assert page["garbage"]["objects"] >= 221 + 6
+        assert program.end() == 5
 
 
 @on("3.13")

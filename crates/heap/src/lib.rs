@@ -10,6 +10,7 @@ mod bytes;
 pub mod chains;
 pub mod classes;
 pub mod cycles;
+mod elements;
 pub mod found;
 mod garbage;
 pub mod ground;

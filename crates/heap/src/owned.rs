@@ -2,8 +2,9 @@
 //! Owns: where they are, by kind. Never: follows them (walk.rs does).
 
 use crate::classes::{Facts, Kind};
+use crate::elements::Elements;
 use crate::layout::{FLAG_HEAP_TYPE, Objects, TYPE_BASE, TYPE_BASES, TYPE_CACHE, TYPE_DICT, TYPE_FLAGS, TYPE_MRO};
-use crate::raw::{byte, half, word};
+use crate::raw::{byte, word};
 use crate::sizes::entries_of;
 
 /// A table of keys that several instances share, or an object.
@@ -24,8 +25,6 @@ const TIME_ZONE: u64 = 32;
 /// Offset and name of a fixed time zone.
 const ZONE_FIELDS: [u64; 2] = [16, 24];
 const ARRAY_FIELDS: [u64; 2] = [48, 56];
-const ARRAY_OF_OBJECTS: u32 = 17;
-const ARRAY_OWNS_DATA: u32 = 4;
 
 /// Tells each of them.
 ///
@@ -60,7 +59,7 @@ pub unsafe fn each_owned(object: u64, facts: &Facts, objects: &Objects, found: &
             Kind::Dict | Kind::Ordered => dict_keys(object, found),
             Kind::Array => {
                 ARRAY_FIELDS.into_iter().for_each(&mut field);
-                elements(object, found);
+                Elements { minor: objects.minor, found: |element| found(Owned::Object(element)) }.each(object);
             }
             _ => {}
         }
@@ -81,21 +80,5 @@ unsafe fn dict_keys(object: u64, found: &mut impl FnMut(Owned)) {
         } else if entries.has_str_keys_only() {
             (0..entries.count).for_each(|place| found(Owned::Object(word(entries.first + place * entries.step))));
         }
-    }
-}
-
-/// An array of objects has them in one piece where it owns them.
-unsafe fn elements(object: u64, found: &mut impl FnMut(Owned)) {
-    // SAFETY: an array has these fields, and its data is as long as its dimensions say.
-    unsafe {
-        let (data, descr) = (word(object + 16), word(object + 56));
-        let owns = half(object + 64) & ARRAY_OWNS_DATA != 0;
-        if data == 0 || descr == 0 || !owns || half(descr + 28) != ARRAY_OF_OBJECTS {
-            return;
-        }
-        let dimensions = u64::from(half(object + 24)).min(64);
-        let lengths = word(object + 32);
-        let count = (0..dimensions).fold(1_u64, |count, place| count.saturating_mul(word(lengths + 8 * place)));
-        (0..count.min(1 << 40)).for_each(|place| found(Owned::Object(word(data + 8 * place))));
     }
 }
