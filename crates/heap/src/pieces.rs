@@ -42,7 +42,13 @@ pub enum InPlace {
     Container = 4,
     /// The same, where all of it is killed at once.
     KilledAsOne = 5,
+    /// It has less memory of its own than `SMALL_BYTES`.
+    Small = 6,
 }
+
+/// In so many bytes fewer than half a million objects find room, which are walked in 20 ms: of the smallest ones, an average is 48 bytes. A copy
+/// would gain little for that, and each page that the program writes to meanwhile costs.
+pub const SMALL_BYTES: u64 = 24_000_000;
 
 /// A copy is unwise where less than this part of the program's memory is left: the program writes to a tenth of its pages while the copy lives,
 /// and each of them is there twice then.

@@ -11,7 +11,7 @@ use crate::process::session::Heap;
 use crate::system::proc::{ContainerLeft, clock_ns, own_pid};
 use crate::system::symbols;
 use genba_heap::answer::Outcome;
-use genba_heap::pieces::{COPIED_PART, Head, InPlace, Moment, copied_at_most};
+use genba_heap::pieces::{COPIED_PART, Head, InPlace, Moment, SMALL_BYTES, copied_at_most};
 use genba_python::memory::{Address, Memory};
 use genba_signal::memory::WordsByKernel;
 use std::borrow::Cow;
@@ -189,6 +189,7 @@ pub fn against_copy(
     }
     match overcommit.and_then(|mode| mode.first()) {
         Some(b'2') => InPlace::Overcommit,
+        _ if is_short(own_bytes, Some(SMALL_BYTES)) => InPlace::Small,
         _ if is_short(container.bytes, resident_bytes.map(|bytes| bytes / COPIED_PART)) => InPlace::Container,
         _ if is_short(container.killed_as_one_bytes, own_bytes.map(copied_at_most)) => InPlace::KilledAsOne,
         _ => InPlace::Not,
@@ -226,22 +227,27 @@ mod tests {
     }
 
     #[test]
-    fn a_driver_a_strict_system_and_a_full_container_are_against_a_copy() {
-        let of = |maps: Option<&[u8]>, overcommit: Option<&[u8]>| {
-            against_copy(maps, overcommit, ContainerLeft::default(), Some(1000), Some(800))
+    fn a_driver_a_strict_system_a_small_program_and_a_full_container_are_against_a_copy() {
+        const MB: u64 = 1_000_000;
+        let of = |maps: Option<&[u8]>, overcommit: Option<&[u8]>, own: u64| {
+            against_copy(maps, overcommit, ContainerLeft::default(), Some(1000 * MB), Some(own * MB))
         };
-        assert_eq!(of(Some(b"7f00-7f01 r--p 0 0:0 0 /lib/libc.so.6"), Some(b"0\n")), InPlace::Not);
-        assert_eq!(of(Some(b"7f00-7f01 rw-s 0 0:0 0 /dev/nvidia0"), Some(b"0\n")), InPlace::Device);
-        assert_eq!(of(None, Some(b"2\n")), InPlace::Overcommit);
-        assert_eq!(of(None, None), InPlace::Not);
-        let with = |bytes: u64| ContainerLeft { bytes: Some(bytes), ..ContainerLeft::default() };
-        assert_eq!(against_copy(None, None, with(99), Some(1000), Some(800)), InPlace::Container);
-        assert_eq!(against_copy(None, None, with(100), Some(1000), Some(800)), InPlace::Not);
+        assert_eq!(of(Some(b"7f00-7f01 r--p 0 0:0 0 /lib/libc.so.6"), Some(b"0\n"), 800), InPlace::Not);
+        assert_eq!(of(Some(b"7f00-7f01 rw-s 0 0:0 0 /dev/nvidia0"), Some(b"0\n"), 800), InPlace::Device);
+        assert_eq!(of(None, Some(b"2\n"), 800), InPlace::Overcommit);
+        assert_eq!(of(None, None, 800), InPlace::Not);
+        assert_eq!(of(None, None, 24), InPlace::Not);
+        assert_eq!(of(None, None, 23), InPlace::Small);
+        assert_eq!(against_copy(None, None, ContainerLeft::default(), None, None), InPlace::Not);
+        let in_group = |container: ContainerLeft| against_copy(None, None, container, Some(1000 * MB), Some(800 * MB));
+        let with = |left: u64| ContainerLeft { bytes: Some(left * MB), ..ContainerLeft::default() };
+        assert_eq!(in_group(with(99)), InPlace::Container);
+        assert_eq!(in_group(with(100)), InPlace::Not);
         assert_eq!(against_copy(None, None, with(0), None, None), InPlace::Not);
         // One that is killed as a whole has room for all of the program a second time, or there is no copy.
-        let as_one = |bytes: u64| ContainerLeft { bytes: Some(bytes), killed_as_one_bytes: Some(bytes) };
-        assert_eq!(against_copy(None, None, as_one(99), Some(1000), Some(800)), InPlace::Container);
-        assert_eq!(against_copy(None, None, as_one(999), Some(1000), Some(800)), InPlace::KilledAsOne);
-        assert_eq!(against_copy(None, None, as_one(1000), Some(1000), Some(800)), InPlace::Not);
+        let as_one = |left: u64| ContainerLeft { killed_as_one_bytes: Some(left * MB), ..with(left) };
+        assert_eq!(in_group(as_one(99)), InPlace::Container);
+        assert_eq!(in_group(as_one(999)), InPlace::KilledAsOne);
+        assert_eq!(in_group(as_one(1000)), InPlace::Not);
     }
 }

@@ -198,6 +198,7 @@ fn begin_here(word: u64) -> u64 {
         2 => InPlace::Overcommit,
         4 => InPlace::Container,
         5 => InPlace::KilledAsOne,
+        6 => InPlace::Small,
         _ => InPlace::Not,
     };
     let moment = [Moment::Signal, Moment::Interval, Moment::Resident];

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use genba_heap::pieces::{COPIED_PART, copied_at_most};
+use genba_heap::pieces::{COPIED_PART, SMALL_BYTES, copied_at_most};
 use genba_process::interpreter::Interpreter;
 use genba_profile::figures;
 
@@ -65,9 +65,6 @@ const WALK_NS_MIN: u64 = 200_000_000;
 /// A copy may take ten times as long as it should.
 const PATIENCE: u64 = 10;
 const MB: u64 = 1_000_000;
-/// In so many bytes fewer than half a million objects find room, which are walked in 20 ms: of the smallest ones, an average is 48 bytes. A copy
-/// would gain little for that, and each page that the program writes to meanwhile costs.
-const SMALL_BYTES: u64 = 24_000_000;
 
 pub fn choose(interpreter: &Interpreter, wish: Wish) -> Choice {
     choose_by(facts_of(interpreter), wish)

@@ -256,6 +256,7 @@ impl Keeper {
         let why = [
             (InPlace::Device, "it uses a device whose driver does not bear copies of the process"),
             (InPlace::Overcommit, "vm.overcommit_memory is 2"),
+            (InPlace::Small, "fewer than half a million objects find room in its memory, which is less than 24 MB"),
             (InPlace::Container, "its container has less than a tenth of its memory left"),
             (
                 InPlace::KilledAsOne,
