@@ -135,12 +135,14 @@ fn changes(before: &Page, after: &Page) -> Vec<Change> {
 
 fn text(before: &Page, after: &Page, changes: &[Change], top: usize) -> String {
     let mut text = format!(
-        "{} → {}: {} objects, {}\n\n",
+        "{} → {}: {} objects, {}\n",
         figures::size(before.bytes),
         figures::size(after.bytes),
         signed(before.objects, after.objects, figures::count),
         signed(before.bytes, after.bytes, figures::size),
     );
+    text.push_str(unlike(before, after));
+    text.push('\n');
     if changes.is_empty() {
         text.push_str("no class changed\n");
         return text;
@@ -166,6 +168,15 @@ fn text(before: &Page, after: &Page, changes: &[Change], top: usize) -> String {
     text
 }
 
+/// Garbage that only one of them counts is no growth.
+fn unlike(before: &Page, after: &Page) -> &'static str {
+    match (before.garbage.is_some(), after.garbage.is_some()) {
+        (true, false) => "note: the earlier one is without garbage (--live-only), and the later one counts it\n",
+        (false, true) => "note: the later one is without garbage (--live-only), and the earlier one counts it\n",
+        _ => "",
+    }
+}
+
 fn signed(before: u64, after: u64, words: impl Fn(u64) -> String) -> String {
     let sign = if after >= before { '+' } else { '-' };
     format!("{sign}{}", words(after.abs_diff(before)))
@@ -173,7 +184,7 @@ fn signed(before: u64, after: u64, words: impl Fn(u64) -> String) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::page::{FORMAT, Page, Row, Unreached, VERSION};
+    use super::super::page::{FORMAT, Garbage, Page, Row, Unreached, VERSION};
     use super::{changes, text};
 
     fn page(rows: &[(&str, u64, u64)]) -> Page {
@@ -228,5 +239,16 @@ mod tests {
                 vec!["-70", "bytes", "-7", "2", "app.Less"],
             ]
         );
+        assert!(!text.contains("note: "));
+    }
+
+    #[test]
+    fn garbage_that_only_one_counts_is_said() {
+        let whole = page(&[("Held", 3, 30)]);
+        let live = Page { garbage: Some(Garbage { objects: 0, bytes: 0 }), ..page(&[("Held", 1, 10)]) };
+        let words = |before: &Page, after: &Page| text(before, after, &changes(before, after), 0);
+        assert!(words(&live, &whole).contains("\nnote: the earlier one is without garbage (--live-only)"));
+        assert!(words(&whole, &live).contains("\nnote: the later one is without garbage (--live-only)"));
+        assert!(!words(&live, &live).contains("note: "));
     }
 }
