@@ -51,6 +51,12 @@ fn gaps(summary: &Summary) -> Vec<String> {
         let words = counted(summary.lost, "collection", "collections");
         lines.push(format!("not recorded: {words} for which there was no room"));
     }
+    if summary.all.uncollectable > 0 {
+        let words = counted(summary.all.uncollectable, "object", "objects");
+        lines.push(format!(
+            "not freed: {words} that nothing in use refers to and the collector cannot free (gc.garbage)"
+        ));
+    }
     if summary.is_incremental {
         let words = "CPython 3.14.0 to 3.14.4 collect in increments: generation 1 is one increment, generation 2 a full collection, and nothing tells how many objects were examined";
         lines.push(words.to_owned());
@@ -182,5 +188,21 @@ pub(super) fn advice_words(advice: &Advice) -> String {
             count(examined),
             duration(pause_ns)
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::gaps;
+    use crate::rules::collections::{Sum, Summary};
+
+    #[test]
+    fn what_cannot_be_freed_is_said_where_there_is_any() {
+        let with = |uncollectable| Summary { all: Sum { uncollectable, ..Sum::default() }, ..Summary::default() };
+        assert!(gaps(&with(0)).is_empty());
+        assert_eq!(
+            gaps(&with(2)),
+            ["not freed: 2 objects that nothing in use refers to and the collector cannot free (gc.garbage)"]
+        );
     }
 }
