@@ -34,6 +34,7 @@ import argparse
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -182,13 +183,19 @@ class Stage:
                 made.unlink()
 
     def run(self, step: Step, seconds: float) -> tuple[int, str]:
-        """The exit code, and what a terminal shows."""
-        done = subprocess.run(
+        """The exit code, and what a terminal shows. A command that is not done in time ends with all that it started."""
+        with subprocess.Popen(
             ["bash", "-c", step.command],
-            cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds,
-        )
-        said = ANSI.sub("", done.stdout.decode(errors="replace"))
-        return done.returncode, said.replace(f"{self.folder}/", "").replace(str(ROOT) + "/", "")
+            cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+        ) as shell:
+            try:
+                printed, _ = shell.communicate(timeout=seconds)
+            except BaseException:
+                # Its servers and its programs in the background, too; no key of the terminal reaches them.
+                os.killpg(shell.pid, signal.SIGKILL)
+                raise
+        said = ANSI.sub("", printed.decode(errors="replace"))
+        return shell.returncode, said.replace(f"{self.folder}/", "").replace(str(ROOT) + "/", "")
 
 
 def lacks(wanted: str) -> str | None:

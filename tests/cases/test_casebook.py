@@ -1,6 +1,8 @@
 """Each page of the casebook, run as `make case` runs it: all commands end well, and show what the page says."""
 
+import os
 import re
+import select
 import shutil
 import subprocess
 import sys
@@ -200,6 +202,17 @@ def test_a_command_that_tells_something_by_its_exit_code(made) -> None:
     run, _ = made("<!-- case: exit 2\nends: 0 1\n-->\n")
     done = run()
     assert (done.returncode, "exit code 2: exit 2" in done.stderr) == (1, True), done.stderr
+
+
+def test_a_command_that_is_not_done_in_time_leaves_nothing_running(made) -> None:
+    run, page = made("<!-- case: sleep 600 & echo $! > casebook/pid; wait\n-->\n")
+    done = run("--seconds", "3")
+    assert (done.returncode, "not done within the 3 s of a case: sleep 600" in done.stderr) == (1, True), done.stderr
+    try:
+        ended, _, _ = select.select([os.pidfd_open(int((page.parent.parent / "pid").read_text()))], [], [], 30)
+    except ProcessLookupError:
+        return
+    assert ended
 
 
 @pytest.mark.parametrize("sign", ["1,444 involuntary", "noise: two equal commands seem up to 17.9 % apart", "ticks 4,361 = sampled 1,361 + dropped 3,000"])
