@@ -96,14 +96,14 @@ screens: build ## put real screens into README.md, docs and docs/verdicts; PAGES
 	@make/prepare.sh tools compiled
 	$(TOOLS)/bin/python make/screens.py $(GENBA) $$(ls $$HOME/.pyenv/versions/3.13.*/bin/python3 | tail -n 1) $(PAGES)
 
-# The newest of pyenv's 3.13, unless PYTHON names another one. UPDATE=1 puts what comes out into the page.
-CASE_PYTHON = $(or $(PYTHON),$$(ls $$HOME/.pyenv/versions/3.13.*/bin/python3 | tail -n 1))
+# make/case.py takes the newest of pyenv's 3.13 or its own interpreter, unless PYTHON names another one. UPDATE=1 puts what comes out into the page.
+CASE_OPTIONS = --genba $(GENBA) $(if $(PYTHON),--python $(PYTHON)) $(if $(UPDATE),--update)
 
 case: build ## a case of the casebook, as it happens on this machine: make case NAME=bytes-slice; PYTHON, UPDATE=1
-	@python3 make/case.py --genba $(GENBA) --python $(CASE_PYTHON) $(if $(UPDATE),--update) $(NAME)
+	@python3 make/case.py $(CASE_OPTIONS) $(NAME)
 
 casebook: build ## all cases, one after the other, and what each took
-	@python3 make/case.py --genba $(GENBA) --python $(CASE_PYTHON) $(if $(UPDATE),--update) $$(ls casebook/*/README.md | xargs -n 1 dirname | xargs -n 1 basename)
+	@python3 make/case.py $(CASE_OPTIONS) $$(ls casebook/*/README.md | xargs -n 1 dirname | xargs -n 1 basename)
 
 pictures: build web/node_modules ## put pictures of real pages into docs/pictures and the casebook
 	@make/pictures.sh $(GENBA) $$(ls -d $$HOME/.pyenv/versions/3.13.*/bin | tail -n 1)

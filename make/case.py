@@ -273,6 +273,13 @@ def not_said(text: str, said: str) -> list[str]:
     return [taken["pattern"] for taken in TAKEN.finditer(text) if not figures(taken["pattern"], said)]
 
 
+def usual_python() -> str:
+    """pyenv's newest 3.13, as on the pages; where there is none, the interpreter that runs this."""
+    found = Path.home().glob(".pyenv/versions/3.13.*/bin/python3")
+    newest = max(found, key=lambda path: [int(part) if part.isdigit() else 0 for part in path.parts[-3].split(".")], default=sys.executable)
+    return str(newest)
+
+
 def cases() -> list[str]:
     return sorted(one.parent.name for one in ROOT.glob("casebook/*/README.md"))
 
@@ -382,7 +389,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="+", metavar="NAME")
     parser.add_argument("--genba", default=str(ROOT / "target/release/genba"))
-    parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--python", default=usual_python(), help="the interpreter of the programs (default: pyenv's newest 3.13, else the one that runs this)")
     parser.add_argument("--update", action="store_true", help="put the output into the page")
     parser.add_argument("--look", action="store_true", help="run nothing: whether the screens on the page show what it says")
     parser.add_argument("--seconds", type=float, default=CASE_SECONDS_MAX, help="a case may take that long (default: %(default)s)")

@@ -244,6 +244,21 @@ def test_what_it_needs_is_said(made) -> None:
     assert run().returncode == CANNOT_RUN and "for CPython until 3.10" in run().stderr
 
 
+def test_without_pyenv_a_case_takes_the_interpreter_that_runs_it(made, tmp_path: Path) -> None:
+    """A reader's machine: each case runs from a clone, whatever Python is there."""
+    _, page = made("<!-- case: readlink -f $(command -v python)\n-->\n")
+    runner = page.parents[2] / "make/case.py"
+    done = subprocess.run([sys.executable, runner, "one"], env={**os.environ, "HOME": str(tmp_path)}, capture_output=True, text=True)
+    assert done.returncode == 0 and f"\n{Path(sys.executable).resolve()}\n" in done.stdout, done.stdout + done.stderr
+    pyenv = tmp_path / ".pyenv/versions"
+    for version in ("3.13.9", "3.13.10"):
+        (pyenv / version / "bin").mkdir(parents=True)
+        (pyenv / version / "bin/python3").write_text(f"#!/bin/sh\nexec {sys.executable} \"$@\"\n")
+        (pyenv / version / "bin/python3").chmod(0o755)
+    done = subprocess.run([sys.executable, runner, "one"], env={**os.environ, "HOME": str(tmp_path)}, capture_output=True, text=True)
+    assert done.returncode == 0 and f"\n{pyenv / '3.13.10/bin/python3'}\n" in done.stdout, done.stdout + done.stderr
+
+
 def test_a_picture_that_cannot_be_made(made) -> None:
     run, _ = made("<!-- case: echo one\n-->\n")
     done = run("--picture")
