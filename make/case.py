@@ -27,7 +27,8 @@ semicolons: `pip NAME==VERSION …`, `debian COMMAND:PACKAGE …`, `packages NAM
 Behind it a line `ends: 0 1` has the exit codes of a command that tells something by them; without, 0 is the one that is well.
 `<!-- picture: VIEW WEIGHT HEIGHT: COMMAND -->` above an image: COMMAND writes picture.genba, and the image is that view of its page, at most HEIGHT pixels high.
 Owns: the marks, and a folder of its own where the commands run: recordings go there, `casebook` leads to the repository's. `genba` and `python` are those of the
-options. After several cases it prints what each took. Never: changes a figure, and opens nothing. Exit codes: 0, 1 (something is not shown any more, or a command failed), 2 (it cannot run here, in words).
+options. After several cases it prints what each took, and all of them together fail after 20 minutes. Never: changes a figure, and opens nothing.
+Exit codes: 0, 1 (something is not shown any more, a command failed, or it took too long), 2 (it cannot run here, in words).
 """
 
 import argparse
@@ -55,6 +56,8 @@ ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 COLUMNS = 104
 # Of its commands. A run that is thrown away, because others took the CPU from it, does not count, nor do downloads.
 CASE_SECONDS_MAX = 120
+# The same of all cases, one after the other.
+ALL_SECONDS_MAX = 20 * 60
 TRIES = 3
 # Of a run of one program on a quiet machine there are some ten.
 INVOLUNTARY_MIN = 100
@@ -291,7 +294,8 @@ def page_of(name: str) -> Path:
     return page
 
 
-def run(name: str, genba: str, python: str, update: bool, seconds_max: float) -> int:
+def run(name: str, genba: str, python: str, update: bool, seconds_max: float) -> tuple[int, float]:
+    """The exit code, and the seconds that count."""
     page = page_of(name)
     text = page.read_text()
     outputs: list[str] = []
@@ -326,14 +330,15 @@ def run(name: str, genba: str, python: str, update: bool, seconds_max: float) ->
             failures += missing(step, said, stage.version)
         else:
             failures += [f"a figure of the text that nothing says: {pattern}" for pattern in not_said(text, "\n".join(outputs))]
+        seconds = time.monotonic() - began - lost
     if failures:
-        return failed(name, failures)
+        return failed(name, failures), seconds
     if update:
         given, every = iter(outputs), "\n".join(outputs)
         text = STEP.sub(lambda step: filled(step, next(given)), text)
         page.write_text(TAKEN.sub(lambda taken: f"{taken['mark']}{figures(taken['pattern'], every)[0]}<!-- -->", text))
-    print(f"case {name}: {len(outputs)} commands show what the page says, {time.monotonic() - began - lost:.0f} s", flush=True)
-    return 0
+    print(f"case {name}: {len(outputs)} commands show what the page says, {seconds:.0f} s", flush=True)
+    return 0, seconds
 
 
 def look(name: str) -> int:
@@ -393,21 +398,24 @@ def main() -> int:
     parser.add_argument("--update", action="store_true", help="put the output into the page")
     parser.add_argument("--look", action="store_true", help="run nothing: whether the screens on the page show what it says")
     parser.add_argument("--seconds", type=float, default=CASE_SECONDS_MAX, help="a case may take that long (default: %(default)s)")
+    parser.add_argument("--all-seconds", type=float, default=ALL_SECONDS_MAX, help="all cases together may take that long (default: %(default)s)")
     parser.add_argument("--picture", action="store_true", help="make the page's picture, and run nothing else")
     options = parser.parse_args()
     worst = 0
     took: dict[str, float] = {}
     for name in options.names:
-        began = time.monotonic()
+        took[name] = 0.0
         try:
             if options.picture:
-                worst = max(worst, picture(name, options.genba, options.python))
+                code = picture(name, options.genba, options.python)
+            elif options.look:
+                code = look(name)
             else:
-                worst = max(worst, look(name) if options.look else run(name, options.genba, options.python, options.update, options.seconds))
+                code, took[name] = run(name, options.genba, options.python, options.update, options.seconds)
         except CannotRun as why:
             print(f"case {name} cannot run here: {why}", file=sys.stderr)
-            worst = max(worst, CANNOT_RUN)
-        took[name] = time.monotonic() - began
+            code = CANNOT_RUN
+        worst = max(worst, code)
     if len(took) > 1 and not options.look and not options.picture:
         seconds = sum(took.values())
         print("\n".join(f"{one:7.1f} s  {name}" for name, one in [*took.items(), (f"all {len(took)} cases", seconds)]), flush=True)
@@ -415,6 +423,9 @@ def main() -> int:
             index = ROOT / "casebook/README.md"
             minutes, rest = divmod(round(seconds), 60)
             index.write_text(ALL.sub(f"<!-- all -->{minutes} min {rest} s<!-- -->", index.read_text()))
+        if set(took) == set(cases()) and seconds > options.all_seconds:
+            print(f"error: all {len(took)} cases took {seconds:.1f} s, more than {options.all_seconds:g} s", file=sys.stderr)
+            worst = max(worst, 1)
     return worst
 
 

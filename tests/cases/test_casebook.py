@@ -190,6 +190,18 @@ def test_the_time_of_each_case(made) -> None:
     assert re.fullmatch(r"All took <!-- all -->0 min \d+ s<!-- --> here\.\n", index.read_text())
 
 
+def test_all_cases_have_so_much_time(made) -> None:
+    """A part of them has no such limit."""
+    _, page = made("<!-- case: sleep 0.2\n-->\n")
+    shutil.copytree(page.parent, page.parent.parent / "two")
+    command = [sys.executable, page.parents[2] / "make/case.py", "--all-seconds", "0.3"]
+    done = subprocess.run([*command, "one", "two"], capture_output=True, text=True)
+    assert done.returncode == 1 and re.search(r"^error: all 2 cases took \d+\.\d s, more than 0\.3 s$", done.stderr, re.MULTILINE), done.stderr
+    shutil.copytree(page.parent, page.parent.parent / "three")
+    done = subprocess.run([*command, "one", "two"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_command_that_fails(made) -> None:
     run, _ = made("<!-- case: echo said; false\n-->\n")
     done = run()
