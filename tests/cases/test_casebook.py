@@ -58,10 +58,16 @@ def test_a_case_is_in_the_index() -> None:
     assert sorted(listed) == CASES
 
 
+def test_a_case_is_found_by_its_symptom() -> None:
+    _, by_symptom = (REPOSITORY / "casebook/README.md").read_text().split("## By symptom")
+    assert sorted(set(re.findall(r"\[([\w-]+)\]\(\1/README\.md\)", by_symptom))) == CASES
+
+
 def test_a_page_has_all_parts() -> None:
+    """Each begins a paragraph."""
     for name in CASES:
         page = (REPOSITORY / f"casebook/{name}/README.md").read_text()
-        parts = re.findall(r"^\*\*([^*]+)\.\*\*", page, re.MULTILINE)
+        parts = re.findall(r"\n\n\*\*([^*]+)\.\*\*", page)
         assert parts == ["Symptom", "What other tools show", "What genba shows", "The cause", "The fix", "The proof"], name
 
 
