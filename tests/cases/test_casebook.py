@@ -20,6 +20,8 @@ CASES = sorted(page.parent.name for page in REPOSITORY.glob("casebook/*/README.m
 QUICK = ("json-ascii", "mask")
 # Among other tests a case takes longer than the two minutes that it has alone.
 SECONDS_MAX = 900
+# These run beside a server, which is the same for all CPythons.
+WITH_SERVER = ("chunk-pull", "orm")
 # What their pages tell is in many narrow boxes, or deep below wide ones.
 WITHOUT_PICTURE = ("chunk-pull", "connectx", "gc-json", "gc-out-of-band")
 # A page is read over slow networks, too.
@@ -45,8 +47,8 @@ def test_the_page_is_true(python: Interpreter, name: str) -> None:
         pytest.skip("make test-all: the quick cases stand for all")
     if python.root is not None:
         pytest.skip("a case runs where the command is, and this CPython is in a folder of its own")
-    if needs(name) and python.name not in ONE:
-        pytest.skip("what it starts beside genba is the same for all CPythons")
+    if name in WITH_SERVER and python.name not in ONE:
+        pytest.skip("the server beside it is the same for all CPythons")
     done = case(name, "--python", python.path)
     if done.returncode == CANNOT_RUN:
         pytest.skip(done.stderr.strip().splitlines()[-1])
