@@ -367,7 +367,10 @@ def picture(name: str, genba: str, python: str) -> int:
         raise CannotRun("its page has no mark `<!-- picture: VIEW WEIGHT HEIGHT: COMMAND -->` with an image below it")
     with tempfile.TemporaryDirectory(prefix="genba-case-") as folder:
         stage = Stage(Path(folder), genba, python, needs(text))
-        code, said = stage.run(Step(wanted["command"], "", (), ""), CASE_SECONDS_MAX)
+        try:
+            code, said = stage.run(Step(wanted["command"], "", (), ""), CASE_SECONDS_MAX)
+        except subprocess.TimeoutExpired:
+            return failed(name, [f"not done within {CASE_SECONDS_MAX} s: {wanted['command']}"])
         shown = Path(folder) / "picture.html"
         if code != 0 or subprocess.run([genba, "html", "-o", shown, Path(folder) / "picture.genba"]).returncode != 0:
             return failed(name, [f"exit code {code}: {wanted['command']}\n{said}"])
