@@ -22,8 +22,6 @@ QUICK = ("json-ascii", "mask")
 SECONDS_MAX = 900
 # These run beside a server, which is the same for all CPythons.
 WITH_SERVER = ("chunk-pull", "orm")
-# What their pages tell is in many narrow boxes, or deep below wide ones.
-WITHOUT_PICTURE = ("chunk-pull", "connectx", "gc-json", "gc-out-of-band")
 # A page is read over slow networks, too.
 PICTURE_BYTES_MAX = 200_000
 # Exit code of a case that is for other versions, or that needs what is not here.
@@ -78,9 +76,6 @@ def test_a_page_has_a_picture(name: str) -> None:
     """One, which `make pictures` can make anew, with words for those who do not see it."""
     folder = REPOSITORY / "casebook" / name
     page = (folder / "README.md").read_text()
-    if name in WITHOUT_PICTURE:
-        assert "![" not in page
-        return
     (says, file), = re.findall(r"^<!-- picture: \w+ \w+ \d+: .*genba run .*-o picture\.genba .* -->\n!\[(.+)\]\((.+\.png)\)\n", page, re.MULTILINE)
     assert len(says.split()) > 8, says
     assert page.count("![") == 1 and [path.name for path in folder.glob("*.png")] == [file]
