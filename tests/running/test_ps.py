@@ -71,6 +71,23 @@ def test_the_words_behind_the_interpreter_are_shown(tmp_path: Path) -> None:
         assert f" python3 -c {WAITS} worker"[:60] in line(program.pid)[0]
 
 
+def test_a_worker_names_its_master() -> None:
+    """Else two lines with one command cannot be told apart: which one is to be dumped with --children?"""
+    master = (
+        "import os, sys\n"
+        "worker = os.fork()\n"
+        "if worker: print(worker, flush=True)\n"
+        "sys.stdin.read()\n"
+        "if worker: os.waitpid(worker, 0)\n"
+    )
+    with started([sys.executable, "-c", master]) as program:
+        worker = int(program.said)
+        assert (row(program.pid)["parent"], row(worker)["parent"]) == (os.getpid(), program.pid)
+        listed = {words[0]: words[1] for words in map(str.split, genba("ps").stdout.splitlines()) if len(words) > 1}
+        assert listed["PID"] == "PPID"
+        assert (listed[str(program.pid)], listed[str(worker)]) == (str(os.getpid()), str(program.pid))
+
+
 def test_a_traced_process() -> None:
     older = next(iter(pyenv_candidates("3.13")), None)
     if older is None:

@@ -46,6 +46,8 @@ enum Answer {
 #[derive(Serialize)]
 struct Row {
     pid: u32,
+    /// 0: the first process, or one that was started outside of this PID namespace.
+    parent: u32,
     user: u32,
     /// Null where this machine has no name for it, or the process is in another user namespace.
     user_name: Option<String>,
@@ -102,6 +104,7 @@ pub fn ps(arguments: &Arguments) -> Result<ExitCode, Failure> {
 fn row(facts: Facts) -> Option<Row> {
     let mut row = Row {
         pid: facts.pid,
+        parent: facts.parent,
         user: facts.users[1],
         user_name: None,
         threads: facts.threads,
@@ -229,20 +232,22 @@ fn text(rows: &[Row]) -> String {
     }
     let user = |row: &Row| row.user_name.clone().unwrap_or_else(|| row.user.to_string());
     let width = |words: &dyn Fn(&Row) -> usize, least: usize| rows.iter().map(words).max().unwrap_or(0).max(least);
+    let parents = width(&|row| row.parent.to_string().len(), "PPID".len());
     let users = width(&|row| user(row).chars().count(), "USER".len());
     let builds = width(&|row| row.build.as_ref().map_or(0, |build| build.chars().count()), "BUILD".len());
     let pythons = width(&|row| row.python.as_ref().map_or(0, |python| python.chars().count()), "PYTHON".len());
     let mut page = format!(
-        "{:>8}  {:<users$}  {:<pythons$}  {:<builds$}  {:>7}  {:<10}  {}\n",
-        "PID", "USER", "PYTHON", "BUILD", "THREADS", "GENBA", "COMMAND"
+        "{:>8}  {:>parents$}  {:<users$}  {:<pythons$}  {:<builds$}  {:>7}  {:<10}  {}\n",
+        "PID", "PPID", "USER", "PYTHON", "BUILD", "THREADS", "GENBA", "COMMAND"
     );
     for row in rows {
         let python = row.python.as_deref().unwrap_or("?");
         let build = row.build.as_deref().unwrap_or("-");
         let command = shorten_command(&row.argv);
         page += format!(
-            "{:>8}  {:<users$}  {python:<pythons$}  {build:<builds$}  {:>7}  {:<10}  {command}",
+            "{:>8}  {:>parents$}  {:<users$}  {python:<pythons$}  {build:<builds$}  {:>7}  {:<10}  {command}",
             row.pid,
+            row.parent,
             printable(&user(row)),
             row.threads,
             row.in_a_word()
