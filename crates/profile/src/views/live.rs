@@ -62,7 +62,8 @@ pub struct Row {
     pub total: Totals,
 }
 
-/// `weight`: rows without any of it are left out, and chains are of it.
+/// `weight`: what rows have of it decides which are left out, and chains are of it. Rows of a table that have only wall time come behind
+/// those with CPU; the tree leaves them out.
 #[must_use]
 pub fn live(reading: &Reading, rows: Rows, weight: Weight) -> Live {
     let (whole, rows, rows_left_out) = match rows {
@@ -75,9 +76,20 @@ pub fn live(reading: &Reading, rows: Rows, weight: Weight) -> Live {
 
 fn table(reading: &Reading, by: By, weight: Weight) -> (Totals, Vec<Row>, u64) {
     let profile = &reading.profile;
-    let options =
-        report::Options { by, sort: report::Sort::Total, rows_max: Some(ROWS_MAX), ..report::Options::default() };
-    let report::Rows { whole, rows, folded } = report::rows(profile, &options, weight, &|_| false, None);
+    let rows_of = |weight, rows_max| {
+        let options = report::Options { by, sort: report::Sort::Total, rows_max, ..report::Options::default() };
+        report::rows(profile, &options, weight, &|_| false, None)
+    };
+    let report::Rows { whole, mut rows, folded } = rows_of(weight, Some(ROWS_MAX));
+    let mut left_out = folded.rows;
+    // The screen has both clocks: without these it would hide a thread that only waits, and what it waits in.
+    if weight == Weight::Cpu {
+        let mut waited = rows_of(Weight::Wall, None).rows;
+        waited.retain(|row| row.total.cpu_ns == 0);
+        let cut = waited.split_off(waited.len().min(ROWS_MAX - rows.len()));
+        left_out += cut.len() as u64;
+        rows.append(&mut waited);
+    }
     let files = FileNames::of(profile, rows.iter().filter_map(|row| row.subject.file));
     let row = |row: &report::Row| Row {
         depth: 0,
@@ -87,7 +99,7 @@ fn table(reading: &Reading, by: By, weight: Weight) -> (Totals, Vec<Row>, u64) {
         own: row.own,
         total: row.total,
     };
-    (whole, rows.iter().map(row).collect(), folded.rows)
+    (whole, rows.iter().map(row).collect(), left_out)
 }
 
 fn source(profile: &Profile, by: By, subject: &Subject) -> String {

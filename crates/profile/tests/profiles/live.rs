@@ -53,6 +53,7 @@ fn tables_and_the_tree() {
         app.py:9 main | (columns 1 to 6) |  | self 0 ns total 16.0 ms
         app.py:2 load | b[1:2] | memmove (libc) 100 % | self 9.60 ms total 9.60 ms
         app.py:3 load | dumps(a) | in gc 25 % | self 6.40 ms total 6.40 ms
+        app.py:20 wait | (columns 1 to 4) | in futex(2) on a threading.RLock 100 % | self 0 ns total 0 ns
     "#]],
     );
     check(
@@ -62,6 +63,7 @@ fn tables_and_the_tree() {
         app.py:9 main |  |  | self 0 ns total 16.0 ms
         app.py:2 load | a = b[1:2] | memmove (libc) 100 % | self 9.60 ms total 9.60 ms
         app.py:3 load | dumps(a) | in gc 25 % | self 6.40 ms total 6.40 ms
+        app.py:20 wait |  | in futex(2) on a threading.RLock 100 % | self 0 ns total 0 ns
     "#]],
     );
     check(
@@ -78,6 +80,7 @@ fn tables_and_the_tree() {
         Weight::Cpu,
         expect![[r#"
         thread 7 main of process 7 |  | memmove (libc) 60 % | self 16.0 ms total 16.0 ms
+        thread 8 worker of process 7 |  | in futex(2) on a threading.RLock 71 % | self 0 ns total 0 ns
     "#]],
     );
     check(
