@@ -12,4 +12,5 @@ pub mod stacks;
 pub mod state;
 pub mod stored;
 pub mod table;
+pub mod twins;
 pub mod window;

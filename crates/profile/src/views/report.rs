@@ -30,6 +30,7 @@ use crate::tables::profile::{
 };
 use crate::tables::source_text::Expression;
 use crate::tables::table::TableIndex;
+use crate::tables::twins::Twins;
 use crate::views::report::callers::{Caller, Callers};
 pub use crate::views::report::chain::Link;
 use crate::views::report::chain::{Chain, Chains};
@@ -176,13 +177,14 @@ pub fn rows(
 ) -> Rows {
     let mut sums: HashMap<Key, Sum> = HashMap::new();
     let mut whole = Totals::default();
-    let event_loop = EventLoop::of(profile);
+    let (event_loop, twins) = (EventLoop::of(profile), Twins::of(profile));
     for group in &profile.samples {
         let totals = Totals::of_group(group);
         whole.add(totals);
         let own = own_code_and(profile, &event_loop, group.node, also_own);
         let is_for_work = for_work.is_some_and(|for_work| for_work.is(profile, group, group.state));
-        add(profile, &event_loop, options, (group, own, is_for_work), totals, totals.by(weight), &mut sums);
+        let tables = (profile, &event_loop, &twins);
+        add(tables, options, (group, own, is_for_work), totals, totals.by(weight), &mut sums);
     }
     let for_work = sums.remove(&Key::Phase(Phase::ForWork)).unwrap_or_default();
 
@@ -222,8 +224,7 @@ pub fn rows(
 }
 
 fn add(
-    profile: &Profile,
-    event_loop: &EventLoop,
+    (profile, event_loop, twins): (&Profile, &EventLoop, &Twins),
     options: &Options,
     (group, own, is_for_work): (&SampleGroup, OwnCode, bool),
     totals: Totals,
@@ -249,11 +250,11 @@ fn add(
         // better, and is the same with and without debug information.
         // Nor does one that only passes a call on say anything between two others.
         if options.show.shows(kind) && kind != FrameKind::Inlined && !is_passed_on(profile, frame) {
-            below.push(Link::Function(profile.frames[frame].function));
+            below.push(Link::Function(twins.function(profile.frames[frame].function)));
         }
     }
     let phase = if is_for_work { Some(Phase::ForWork) } else { phase.map(|(phase, _)| phase) };
-    let own_key = phase.map_or_else(|| key(profile, options.by, deepest, group), Key::Phase);
+    let own_key = phase.map_or_else(|| key((profile, twins), options.by, deepest, group), Key::Phase);
     let sum = sums.entry(own_key).or_default();
     sum.own.add(totals);
     if !is_for_work {
@@ -261,14 +262,15 @@ fn add(
     }
     let is_called = matches!(options.by, By::Expression | By::Line | By::Function) && !is_for_work;
     if is_called && tells_callers(profile, group, deepest) {
-        sum.callers.add(profile, &own[..given], deepest, weight);
+        let given: Vec<FrameIndex> = own[..given].iter().map(|frame| twins.frame(*frame)).collect();
+        sum.callers.add(profile, &given, deepest.map(|frame| twins.frame(frame)), weight);
     }
 
     // A recursive piece of code stands many times in a stack and counts once.
     let mut counted = HashSet::from([own_key]);
     sum.total.add(totals);
     for frame in own {
-        let key = key(profile, options.by, Some(frame), group);
+        let key = key((profile, twins), options.by, Some(frame), group);
         if counted.insert(key) {
             sums.entry(key).or_default().total.add(totals);
         }
@@ -292,7 +294,8 @@ fn is_passed_on(profile: &Profile, frame: FrameIndex) -> bool {
     profile.owner_of(function) == Some(Owner::Interpreter) && passes_on(&profile.functions[function].name)
 }
 
-fn key(profile: &Profile, by: By, frame: Option<FrameIndex>, group: &SampleGroup) -> Key {
+/// What several processes ran is one row, whosever code it is in each of them.
+fn key((profile, twins): (&Profile, &Twins), by: By, frame: Option<FrameIndex>, group: &SampleGroup) -> Key {
     let process = profile.threads[group.thread].process;
     let Some(frame) = frame else {
         return match by {
@@ -303,10 +306,10 @@ fn key(profile: &Profile, by: By, frame: Option<FrameIndex>, group: &SampleGroup
     };
     let row = &profile.frames[frame];
     match (by, &profile.functions[row.function].home) {
-        (By::Expression, _) => Key::Frame(frame),
-        (By::Line, _) => Key::Line(row.function, row.location.map(|location| location.line)),
-        (By::Function, _) => Key::Function(row.function),
-        (By::Module, Home::Python { file, .. }) => Key::File(*file),
+        (By::Expression, _) => Key::Frame(twins.frame(frame)),
+        (By::Line, _) => Key::Line(twins.function(row.function), row.location.map(|location| location.line)),
+        (By::Function, _) => Key::Function(twins.function(row.function)),
+        (By::Module, Home::Python { file, .. }) => Key::File(twins.file(*file)),
         (By::Module, Home::C { .. } | Home::Mark) => Key::NoPython,
         (By::Thread, _) => Key::Thread(group.thread),
         (By::Process, _) => Key::Process(process),

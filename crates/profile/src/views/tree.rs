@@ -15,6 +15,7 @@ use crate::tables::own_code::event_loop::EventLoop;
 use crate::tables::profile::{FrameKind, FunctionIndex, Home, Profile, SampleGroup};
 use crate::tables::state::in_words;
 use crate::tables::table::{Table, table_index};
+use crate::tables::twins::Twins;
 use genba_format::state::State;
 
 table_index!(/// Row of `Tree::branches`.
@@ -90,11 +91,12 @@ pub fn tree(reading: &Reading, options: &Options) -> Tree {
     let mut tree = Tree { choice, whole: Totals::default(), branches: Table::default(), roots: Vec::new() };
     // From the leaves on, the loop's own calls come last and are in nobody's way.
     let event_loop = if options.inverted || options.whole { EventLoop::default() } else { EventLoop::of(profile) };
+    let twins = Twins::of(profile);
     let mut known: HashMap<(Option<BranchIndex>, Step), BranchIndex> = HashMap::new();
     for group in &profile.samples {
         let totals = Totals::of_group(group);
         tree.whole.add(totals);
-        let mut steps = steps(profile, options.show, &event_loop, group);
+        let mut steps = steps((profile, &twins), options.show, &event_loop, group);
         if !options.inverted {
             steps.reverse();
         }
@@ -125,7 +127,7 @@ pub fn tree(reading: &Reading, options: &Options) -> Tree {
 }
 
 /// Innermost first.
-fn steps(profile: &Profile, show: Show, event_loop: &EventLoop, group: &SampleGroup) -> Vec<Step> {
+fn steps((profile, twins): (&Profile, &Twins), show: Show, event_loop: &EventLoop, group: &SampleGroup) -> Vec<Step> {
     let mut steps = Vec::new();
     if group.state != State::Running {
         steps.push(Step::State(group.state));
@@ -139,7 +141,7 @@ fn steps(profile: &Profile, show: Show, event_loop: &EventLoop, group: &SampleGr
                 FrameKind::Inlined => Found::Inlined,
                 FrameKind::Python | FrameKind::C | FrameKind::Mark => Found::OnStack,
             };
-            steps.push(Step::Function(frame.function, found));
+            steps.push(Step::Function(twins.function(frame.function), found));
         }
     }
     if given.is_some() {

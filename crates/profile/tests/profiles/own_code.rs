@@ -6,6 +6,7 @@ use genba_profile::build::{Additions, profile};
 use genba_profile::paint::Paint;
 use genba_profile::reading::Reading;
 use genba_profile::report::{By, Options, Sort, report, text};
+use genba_profile::tree;
 
 fn check(recording: &str, options: Options, expected: Expect) {
     let reading = Reading::of(profile(&notation::recording(recording), &Additions::default()));
@@ -79,6 +80,37 @@ fn each_process_has_its_own_code() {
              20.0 %  64.0 ms  __init__.py:300 loads
         "#]],
     );
+}
+
+/// A library's own thread beside the user's code, and a worker that runs nothing but that library.
+#[test]
+fn what_processes_see_as_of_different_owners_is_one_row() {
+    const TWO: &str = "
+        process 7 3.13.0 executable=/usr/bin/python3.13 cwd=/app
+        main@app.py:3 x100
+        main@/v/lib/python3.13/site-packages/tool.py:3 x20
+        process 8 3.13.0 executable=/usr/bin/python3.13 cwd=/app
+        main@/v/lib/python3.13/site-packages/tool.py:3 x60
+        ";
+    check(
+        TWO,
+        Options::default(),
+        expect![[r#"
+            CPython 3.13.0 · 192 ms wall · 288 ms CPU · 2 processes, 2 threads · sampled every 1.6 ms
+            ticks 180 = sampled 180 + dropped 0 + refused 0 · CPU covered 100.0 %
+            one place: 55.6 % of 288 ms CPU is app.py:3 main
+              and 44.4 % is tool.py:3 main
+
+             55.6 %  160 ms  app.py:3 main
+             44.4 %  128 ms  tool.py:3 main
+        "#]],
+    );
+    let reading = Reading::of(profile(&notation::recording(TWO), &Additions::default()));
+    for by in [By::Expression, By::Line, By::Function, By::Module] {
+        let rows = report(&reading, &Options { by, ..Options::default() }).rows;
+        assert_eq!(rows.iter().map(|row| row.own.samples).collect::<Vec<_>>(), [100, 80], "{by:?}");
+    }
+    assert_eq!(tree::tree(&reading, &tree::Options::default()).roots.len(), 2);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use crate::tables::own_code::event_loop::EventLoop;
 use crate::tables::own_code::own_code;
 use crate::tables::profile::{FrameIndex, Profile, SampleGroup};
 use crate::tables::table::TableIndex;
+use crate::tables::twins::Twins;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Copies {
@@ -37,11 +38,12 @@ impl Copies {
         if whole_bytes < COPIED_BYTES_MIN {
             return Vec::new();
         }
-        let event_loop = EventLoop::of(profile);
+        let (event_loop, twins) = (EventLoop::of(profile), Twins::of(profile));
         let mut sums: HashMap<Option<FrameIndex>, (u64, u64)> = HashMap::new();
         for group in profile.samples.iter().filter(|group| figures(group).0 > 0) {
             let (bytes, copies) = figures(group);
-            let sum = sums.entry(own_code(profile, &event_loop, group.node).deepest).or_default();
+            let place = own_code(profile, &event_loop, group.node).deepest.map(|frame| twins.frame(frame));
+            let sum = sums.entry(place).or_default();
             sum.0 = sum.0.saturating_add(bytes);
             sum.1 = sum.1.saturating_add(copies);
         }

@@ -16,6 +16,7 @@ use crate::tables::profile::{
     FrameIndex, FrameKind, FunctionIndex, Home, ModuleIndex, NodeIndex, Process, ProcessIndex, Profile, SampleGroup,
     ThreadIndex,
 };
+use crate::tables::twins::Twins;
 use crate::words::figures::share;
 use genba_format::state::State;
 
@@ -129,6 +130,7 @@ impl Facts {
     pub fn of(profile: &Profile) -> Facts {
         let mut facts = Facts::default();
         let event_loop = EventLoop::of(profile);
+        let twins = Twins::of(profile);
         let mut stacks: HashMap<Option<NodeIndex>, Stack> = HashMap::new();
         let short_waits = ShortWaits::of(profile);
         facts.in_queue_ns = short_waits.in_queue_ns();
@@ -137,7 +139,7 @@ impl Facts {
             apart.as_ref().is_some_and(|for_work| for_work.is(profile, group, state))
         };
         for (index, group) in profile.samples.iter().enumerate() {
-            let stack = stacks.entry(group.node).or_insert_with(|| Stack::of(profile, group.node, &event_loop));
+            let stack = stacks.entry(group.node).or_insert_with(|| Stack::of(profile, group.node, &event_loop, &twins));
             facts.add(group, stack);
             if group.state.is_waiting() {
                 let waits = facts.waits_of(is_for_work(group, group.state));
@@ -149,7 +151,7 @@ impl Facts {
             }
         }
         for wait in &profile.lock_waits {
-            let stack = stacks.entry(wait.node).or_insert_with(|| Stack::of(profile, wait.node, &event_loop));
+            let stack = stacks.entry(wait.node).or_insert_with(|| Stack::of(profile, wait.node, &event_loop, &twins));
             if let Some(waits) = facts.waits.get_mut(&stack.deepest) {
                 add(waits.holders.entry(wait.holder).or_default(), wait.wall_ns);
             }
@@ -234,7 +236,7 @@ impl Facts {
         add(&mut thread.0, group.cpu_ns);
         thread.1 |= stack.deepest.is_some();
         for &module in &stack.native_libraries {
-            match stack.deepest {
+            match stack.place {
                 None => add(self.thread_libraries.entry((group.thread, module)).or_default(), group.cpu_ns),
                 Some(own) if group.beside_native_ns > 0 => {
                     let own_ns = self.own_in_libraries.entry(module).or_default().entry(own).or_default();
@@ -252,7 +254,7 @@ impl Facts {
         }
         if group.state == State::InGc {
             add(&mut self.gc_cpu_ns, group.cpu_ns);
-            let set_off = if stack.phase == Some(Phase::Shutdown) { SetOff::Exit } else { SetOff::By(stack.deepest) };
+            let set_off = if stack.phase == Some(Phase::Shutdown) { SetOff::Exit } else { SetOff::By(stack.place) };
             add(self.gc.entry(set_off).or_default(), group.cpu_ns);
         }
         if group.state.is_running() {
@@ -261,8 +263,8 @@ impl Facts {
                 add(&mut self.loop_cpu_ns, group.cpu_ns);
             }
             if stack.phase.is_none() {
-                add(self.running.entry(stack.deepest).or_default(), group.cpu_ns);
-                if let Some(own) = stack.deepest.filter(|_| stack.is_itself) {
+                add(self.running.entry(stack.place).or_default(), group.cpu_ns);
+                if let Some(own) = stack.place.filter(|_| stack.is_itself) {
                     add(self.running_itself.entry(own).or_default(), group.cpu_ns);
                 }
             }
@@ -272,7 +274,7 @@ impl Facts {
             }
             if let Some(library) = self.libraries.get_mut(name) {
                 add(&mut library.cpu_ns, group.cpu_ns);
-                add(library.callers.entry(stack.deepest).or_default(), group.cpu_ns);
+                add(library.callers.entry(stack.place).or_default(), group.cpu_ns);
             }
         }
         if let Some(import) = stack.import {
@@ -298,14 +300,14 @@ impl Facts {
 /// program ran.
 pub(super) fn widest_function(profile: &Profile) -> Option<(FunctionIndex, u64)> {
     const SHARE_MAX: f64 = 0.9;
-    let event_loop = EventLoop::of(profile);
+    let (event_loop, twins) = (EventLoop::of(profile), Twins::of(profile));
     let mut totals: HashMap<FunctionIndex, u64> = HashMap::new();
     let mut whole_ns = 0;
     for group in &profile.samples {
         add(&mut whole_ns, group.cpu_ns);
         let own = own_code(profile, &event_loop, group.node);
         let functions: HashSet<FunctionIndex> =
-            own.frames.iter().map(|frame| profile.frames[*frame].function).collect();
+            own.frames.iter().map(|frame| twins.function(profile.frames[*frame].function)).collect();
         functions.into_iter().for_each(|function| add(totals.entry(function).or_default(), group.cpu_ns));
     }
     let is_module = |function: FunctionIndex| profile.functions[function].name == "<module>";
@@ -322,7 +324,10 @@ fn add(sum: &mut u64, part: u64) {
 
 /// What one stack says, whoever was seen with it.
 struct Stack {
+    /// As its process sees it: a wait in a library is another one than a wait in the user's own code.
     deepest: Option<FrameIndex>,
+    /// The same, as one place of all processes.
+    place: Option<FrameIndex>,
     /// No other Python is below it.
     is_itself: bool,
     import: Option<FrameIndex>,
@@ -336,22 +341,23 @@ struct Stack {
 }
 
 impl Stack {
-    fn of(profile: &Profile, leaf: Option<NodeIndex>, event_loop: &EventLoop) -> Stack {
+    fn of(profile: &Profile, leaf: Option<NodeIndex>, event_loop: &EventLoop, twins: &Twins) -> Stack {
         let own = own_code(profile, event_loop, leaf);
         let phase = Phase::of(profile, event_loop, leaf, &own.frames).map(|(phase, _)| phase);
         let mut times: HashMap<FunctionIndex, u64> = HashMap::new();
         for frame in own.frames {
-            let function = profile.frames[frame].function;
+            let function = twins.function(profile.frames[frame].function);
             // No module calls itself: several are texts that `exec` ran, one in the other.
             if profile.functions[function].name != "<module>" {
                 *times.entry(function).or_default() += 1;
             }
         }
         times.retain(|_, depth| *depth > 1);
-        let import = import_of(profile, leaf);
+        let import = import_of(profile, leaf).map(|frame| twins.frame(frame));
         let innermost = profile.stack(leaf).find(|frame| profile.frames[*frame].kind == FrameKind::Python);
         Stack {
             deepest: own.deepest,
+            place: own.deepest.map(|frame| twins.frame(frame)),
             is_itself: own.deepest == innermost,
             import,
             loads_library: import.is_some() && is_in(profile, leaf, &LOADING),
