@@ -78,6 +78,7 @@ TABLE: dict[str, Row] = {
     "tests/running/test_dump.py": ALL,
     "tests/running/test_dump.py::test_no_verified_stack_is_impossible": KINDS,
     "tests/running/test_dump.py::test_threads_that_do_the_same_are_one_paragraph": ONE,
+    "tests/running/test_typed_text.py::test_dump_shows_the_text_of_a_cell_and_none_that_may_be_another": ALL,
     "tests/running/test_top.py": ONE,
     "tests/running/test_ps.py": ONE,
     "tests/running/test_ps.py::test_a_process_that_waits_and_one_that_is_stopped": KINDS,

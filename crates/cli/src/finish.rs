@@ -122,7 +122,7 @@ pub fn found_now(recording: &Recording, told: &Told) -> Additions {
 
 /// The same for whoever knows what the samples hit, and may not wait: another thread can look while the recording grows.
 pub fn found_of_hits(hits: Hits, root: &Root) -> Additions {
-    of_hits(hits, Places { root, told: &Told::new(), source: SourceText::Hit }).0
+    of_hits(hits, Places { root, told: &Told::new(), typed: None, source: SourceText::Hit }).0
 }
 
 /// Names of functions in files that a process has mapped.

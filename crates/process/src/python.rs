@@ -8,3 +8,4 @@ pub mod look;
 pub mod objects;
 mod sizes;
 pub mod snapshot;
+mod typed_text;

@@ -45,18 +45,20 @@ pub enum SourceText {
 pub struct Places<'p> {
     pub root: &'p Root,
     pub told: &'p Told,
+    /// Asked for a text that is in no file. `None`: nobody is there to ask.
+    pub typed: Option<&'p dyn Fn(&str) -> Option<String>>,
     pub source: SourceText,
 }
 
 impl<'p> Places<'p> {
     pub fn own(told: &'p Told, source: SourceText) -> Self {
-        Places { root: &Root::OWN, told, source }
+        Places { root: &Root::OWN, told, typed: None, source }
     }
 }
 
 /// Rows for the hit lines of each file, and words about files that found no room.
 pub fn read(files: &BTreeMap<String, HitFile>, from: Places<'_>) -> (Vec<proto::Source>, Vec<String>) {
-    let Places { root, told, source: kept } = from;
+    let Places { root, told, typed, source: kept } = from;
     if kept == SourceText::None {
         return (Vec::new(), Vec::new());
     }
@@ -68,9 +70,9 @@ pub fn read(files: &BTreeMap<String, HitFile>, from: Places<'_>) -> (Vec<proto::
     // What may become whole, by the position of its row.
     let mut own: Vec<(usize, String)> = Vec::new();
     for (path, hit) in by_importance {
-        let Some(file) = SourceFile::read(root, path).or_else(|| SourceFile::of_text(told.get(path)?)) else {
-            continue;
-        };
+        let typed = || SourceFile::of_text(&typed?(path)?);
+        let file = SourceFile::read(root, path).or_else(|| SourceFile::of_text(told.get(path)?)).or_else(typed);
+        let Some(file) = file else { continue };
         let row = file.row(path, hit);
         if row.lack != proto::SourceLack::NoLack as i32 {
             rows.push(row);

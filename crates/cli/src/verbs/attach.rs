@@ -10,7 +10,7 @@ pub mod placed;
 mod remote_exec;
 mod visiting;
 
-use std::cell::Cell;
+use std::cell::{Cell, LazyCell};
 use std::ffi::OsStr;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -20,7 +20,9 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use genba_entry::Door;
 use genba_format::{UNKNOWN_EXIT_CODE, proto};
+use genba_process::identity::Identity;
 use genba_process::interpreter::{self, Interpreter};
+use genba_process::look::Looker;
 use genba_process::maps;
 use genba_process::refusal::Refusal;
 use genba_profile::figures;
@@ -95,6 +97,7 @@ struct Recorded {
     ended_ns: u64,
     /// Where its paths lead.
     root: Root,
+    identity: Identity,
     heaps: Vec<proto::Heap>,
     /// What did not go as asked.
     notes: Vec<String>,
@@ -179,7 +182,8 @@ fn record(arguments: &Arguments, interpreter: Interpreter, output: &Output) -> R
         let name = if signal == signal_hook::consts::SIGUSR1 { "USR1" } else { "USR2" };
         say(&format!("kill -{name} {} keeps the heap", std::process::id()));
     }
-    let mut family = Family::of(pid, interpreter.identity, options.records_children());
+    let identity = interpreter.identity;
+    let mut family = Family::of(pid, identity, options.records_children());
     drop(interpreter);
     let began = Instant::now();
     let mut notes = family.enter_new(&entering);
@@ -225,7 +229,7 @@ fn record(arguments: &Arguments, interpreter: Interpreter, output: &Output) -> R
     if let Err(failure) = place.bring(output) {
         notes.push(format!("the recording is cut: {failure}"));
     }
-    Ok(Recorded { wall, ended_ns, root, heaps, notes })
+    Ok(Recorded { wall, ended_ns, root, identity, heaps, notes })
 }
 
 /// Names, sources and the report, as after `genba run`.
@@ -242,8 +246,13 @@ fn closed(arguments: &Arguments, output: &Output, recorded: Recorded) -> Result<
     let options = &arguments.recording;
     let recorder = Some(recorder(UNKNOWN_EXIT_CODE, 0, recorded.wall));
     let seen = finish::Seen { recorder, heaps: recorded.heaps, ..finish::Seen::default() };
+    // The cells of a notebook are in no file, and the kernel is still there.
+    let is_there = || recorded.identity.is_still();
+    let looker = LazyCell::new(|| interpreter::find(arguments.pid).ok().filter(|_| is_there()).map(Looker::new));
+    let typed = |name: &str| Option::as_ref(&looker)?.typed_text(name);
     let finished = during("naming C functions", || {
-        let places = Places { root: &recorded.root, told: &finish::Told::new(), source: options.source };
+        let told = finish::Told::new();
+        let places = Places { root: &recorded.root, told: &told, typed: Some(&typed), source: options.source };
         finish::append_names_and_sources(&output.path, &recording, seen, places, recorded.ended_ns)
     });
     drop(recording);

@@ -165,6 +165,18 @@ impl Looker {
         last.unwrap_or_default()
     }
 
+    /// The text that somebody typed, by the name that its code has for a file. `None`: there is none, or it changes at this moment.
+    #[must_use]
+    pub fn typed_text(&self, filename: &str) -> Option<String> {
+        let read = || {
+            self.interpreter.memory.forget();
+            self.objects().typed_text(filename).ok()
+        };
+        let text = read()?;
+        // Read twice: the program runs.
+        (read()? == text).then_some(text)
+    }
+
     #[must_use]
     pub const fn objects(&self) -> Objects<'_> {
         Objects { memory: &self.interpreter.memory, python: &self.interpreter.python, types: &self.types }

@@ -21,6 +21,7 @@ pub(super) const SIZE: u64 = 16;
 const TYPE_NAME: u64 = 24;
 const FLOAT_VALUE: u64 = 16;
 pub(super) const INT_DIGITS: u64 = 24;
+const LIST_ITEMS: u64 = 24;
 const DIGIT_BITS: u64 = 30;
 const SET_USED: u64 = 24;
 const CELL_CONTENT: u64 = 16;
@@ -233,6 +234,22 @@ impl Objects<'_> {
         (0..items.min(items_max)).map(|index| self.word(first + 8 * index)).collect()
     }
 
+    /// The items of an exact list.
+    ///
+    /// # Errors
+    /// `Fault`, also of what is no list, or has more items.
+    pub(super) fn list(&self, object: u64, items_max: u64) -> Result<Vec<u64>, Fault> {
+        if self.types.list != Some(self.type_of(object)?) {
+            return Err(Fault);
+        }
+        let items = self.word(object.wrapping_add(SIZE))?;
+        if items > items_max {
+            return Err(Fault);
+        }
+        let first = self.word(object.wrapping_add(LIST_ITEMS))?;
+        (0..items).map(|index| self.word(first.wrapping_add(8 * index))).collect()
+    }
+
     /// How many items an exact tuple has.
     ///
     /// # Errors
@@ -272,9 +289,13 @@ impl Objects<'_> {
     /// # Errors
     /// `Fault`: the program has not imported `threading`, or changes its table at this moment.
     pub fn thread_names(&self) -> Result<Vec<(u64, String)>, Fault> {
-        let main = self.word(self.python.runtime.0 + self.python.layout.runtime.interpreters_head + 8)?;
         let objects = genba_python::interpreter::objects::Objects { memory: self.memory, python: self.python };
-        thread_names::all(&objects, Address(main), |ident| self.small_int(ident).ok())
+        thread_names::all(&objects, self.main_interpreter()?, |ident| self.small_int(ident).ok())
+    }
+
+    /// It stands behind the head of the list of interpreters.
+    pub(super) fn main_interpreter(&self) -> Result<Address, Fault> {
+        self.word(self.python.runtime.0 + self.python.layout.runtime.interpreters_head + 8).map(Address)
     }
 }
 

@@ -11,7 +11,7 @@ const TYPE: u64 = 8;
 const TYPE_BASICSIZE: u64 = 32;
 const TYPE_FLAGS: u64 = 168;
 const MANAGED_DICT: u64 = 1 << 4;
-pub const MODULE_DICT: u64 = 16;
+const MODULE_DICT: u64 = 16;
 const DICT_KEYS: u64 = 32;
 const DICT_VALUES: u64 = 40;
 const KEYS_LOG2_SIZE: u64 = 8;
@@ -133,6 +133,28 @@ impl<M: Memory> Objects<'_, M> {
             slot = slot.wrapping_mul(5).wrapping_add(perturb).wrapping_add(1) & mask;
         }
         Err(Fault)
+    }
+
+    /// The value that a module has for a name of its own.
+    ///
+    /// # Errors
+    /// `Fault`: this interpreter has not imported the module, or the module has no such name.
+    pub fn global(&self, interpreter: Address, module: &str, name: &str) -> Result<u64, Fault> {
+        let modules = self.field(interpreter.0, self.modules_offset()?)?;
+        let module = self.item(modules, module)?;
+        self.item(self.field(module, MODULE_DICT)?, name)
+    }
+
+    /// From 3.13 on CPython tells the offset of `imports.modules` itself, before those that find.rs reads.
+    fn modules_offset(&self) -> Result<u64, Fault> {
+        let runtime = self.python.runtime.0;
+        let offset = match self.python.layout.minor {
+            ..=11 => return Ok(888),
+            12 => return Ok(944),
+            13 => self.field(runtime, 88)?,
+            _ => self.field(runtime, 96)?,
+        };
+        if offset < 1 << 20 { Ok(offset) } else { Err(Fault) }
     }
 
     /// An attribute that lies in the object's own values or dict: in the values that the keys of its class place.

@@ -8,7 +8,7 @@
 
 use crate::code_capture::{Tail, locate};
 use crate::find::Python;
-use crate::interpreter::objects::{MODULE_DICT, Objects};
+use crate::interpreter::objects::Objects;
 use crate::lists::ident_offset;
 use crate::memory::{Address, Fault, Memory};
 use crate::thread_states::States;
@@ -113,19 +113,5 @@ fn name_of<M: Memory>(objects: &Objects<M>, thread: u64) -> Result<(u64, String)
 
 /// The dict `threading._active` of an interpreter.
 fn active<M: Memory>(objects: &Objects<M>, interpreter: Address) -> Result<u64, Fault> {
-    let modules = objects.field(interpreter.0, modules_offset(objects)?)?;
-    let threading = objects.item(modules, "threading")?;
-    objects.item(objects.field(threading, MODULE_DICT)?, "_active")
-}
-
-/// From 3.13 on CPython tells the offset of `imports.modules` itself, before those that find.rs reads.
-fn modules_offset<M: Memory>(objects: &Objects<M>) -> Result<u64, Fault> {
-    let runtime = objects.python.runtime.0;
-    let offset = match objects.python.layout.minor {
-        ..=11 => return Ok(888),
-        12 => return Ok(944),
-        13 => objects.field(runtime, 88)?,
-        _ => objects.field(runtime, 96)?,
-    };
-    if offset < 1 << 20 { Ok(offset) } else { Err(Fault) }
+    objects.global(interpreter, "threading", "_active")
 }

@@ -162,7 +162,8 @@ fn resolve(frame: genba_process::look::Frame, looker: &Looker, sources: &mut Sou
         return PythonFrame { locals: frame.locals, ..PythonFrame::default() };
     };
     let location = Locations::decode(&code.linetable, code.first_line).at(frame.instruction);
-    let expression = location.and_then(|location| sources.get(&code.filename)?.expression(location));
+    let typed = |name: &str| looker.typed_text(name);
+    let expression = location.and_then(|location| sources.get(&code.filename, typed)?.expression(location));
     PythonFrame {
         name: Some(code.qualname.clone()),
         file: Some(code.filename.clone()),

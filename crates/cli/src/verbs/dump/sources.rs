@@ -1,4 +1,4 @@
-//! The source files of a process, as it sees them.
+//! The source files of a process, as it sees them, and what was typed into it.
 //! Owns: which of them tell what runs. Never: reads what is no regular file, gives the text of a file that was
 //! written after the process began.
 
@@ -53,9 +53,15 @@ impl Sources {
         }
     }
 
-    pub fn get(&mut self, path: &str) -> Option<&SourceText> {
+    /// `typed`: the text that somebody typed under this name, for a name that no file has.
+    pub fn get(&mut self, path: &str, typed: impl FnOnce(&str) -> Option<String>) -> Option<&SourceText> {
         if !self.texts.contains_key(path) {
-            let found = self.read(path);
+            let found = match self.read(path) {
+                Found::None if may_be_typed(path) => {
+                    typed(path).map_or(Found::None, |text| Found::Text(source_text(path, text)))
+                }
+                found => found,
+            };
             self.texts.insert(path.to_owned(), found);
         }
         match self.texts.get(path) {
@@ -91,8 +97,7 @@ impl Sources {
             return Found::None;
         }
         let Some(text) = decoded(&bytes) else { return Found::None };
-        let chunks = vec![proto::SourceChunk { first_line: 1, text }];
-        Found::Text(SourceText::new(&proto::Source { path: path.to_owned(), chunks, ..proto::Source::default() }))
+        Found::Text(source_text(path, text))
     }
 
     fn open(&self, path: &str) -> Option<File> {
@@ -104,4 +109,15 @@ impl Sources {
         };
         self.root.as_ref()?.open(&path).ok()
     }
+}
+
+fn source_text(path: &str, text: String) -> SourceText {
+    let chunks = vec![proto::SourceChunk { first_line: 1, text }];
+    SourceText::new(&proto::Source { path: path.to_owned(), chunks, ..proto::Source::default() })
+}
+
+/// A cell has a name of its own, made from its text. Others use one name for many texts (`<timeit-src>`), so that the text of today need not
+/// be the one that runs.
+fn may_be_typed(path: &str) -> bool {
+    path.starts_with('/') || path.starts_with("<ipython-input-")
 }
