@@ -51,6 +51,11 @@ def rlock():
     HELD.acquire()  # acquires
 
 
+def entered():
+    with HELD:  # enters the lock
+        pass
+
+
 def lock():
     TAKEN.acquire()  # acquires the lock
 
@@ -102,6 +107,7 @@ THREADS = {
     "generator": (generator,),
     "coroutine": (coroutine,),
     "rlock": (rlock,),
+    "entered": (entered,),
     "lock": (lock,),
     "event": (event,),
     "selects": (selects,),

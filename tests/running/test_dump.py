@@ -26,6 +26,7 @@ STACKS = {
     "generator": [("numbers", "yields"), ("generator", "sums")],
     "coroutine": [("inner", "awaits"), ("outer", "awaited"), ("coroutine", "sends")],
     "rlock": [("rlock", "acquires")],
+    "entered": [("entered", "enters the lock")],
     "lock": [("lock", "acquires the lock")],
     "selects": [("selects", "selects")],
     "spins": [("spins", "spins")],
@@ -92,15 +93,14 @@ def test_each_thread_with_its_stack_and_what_it_waits_for(place: Place) -> None:
         assert threads["selects"]["state"] in ("in select(2) on a pipe", "in pselect6(2) on a pipe")
         event = [(frame["name"], frame["line"]) for frame in threads["event"]["frames"]]
         assert [name for name, _ in event[:2]] == ["Condition.wait", "Event.wait"] and event[2] == ("event", line_of(PROGRAM, "waits for the event"))
-        for name in ("rlock", "lock", "event"):
+        for name in ("rlock", "entered", "lock", "event"):
             assert threads[name]["system_call"]["name"] == "futex"
         # A Lock does not know its holder, and an Event has none.
         assert (threads["lock"]["held_by"], threads["event"]["held_by"]) == (None, None)
-        if place.interpreter.lists_lock_waits:
-            assert threads["rlock"]["state"] == "in futex(2) on a threading.RLock"
-            assert threads["rlock"]["held_by"] == program.pid
-            assert threads["lock"]["state"] == threads["event"]["state"] == "in futex(2) on a threading.Lock"
-            assert threads[LONG]["state"] == "in futex(2) on a queue.SimpleQueue"
+        for name in ("rlock", "entered"):
+            assert (threads[name]["state"], threads[name]["held_by"]) == ("in futex(2) on a threading.RLock", program.pid)
+        assert threads["lock"]["state"] == threads["event"]["state"] == "in futex(2) on a threading.Lock"
+        assert threads[LONG]["state"] == "in futex(2) on a queue.SimpleQueue"
         spins = threads["spins"]
         assert (spins["certainty"], spins["state"] in ("running", "waiting for CPU")) == ("stopped", True), spins
         assert spins["stopped_ns"] > 0

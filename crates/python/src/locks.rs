@@ -1,5 +1,6 @@
 //! Which of CPython's locks a thread sleeps on. A thread parked in CPython's parking lot sleeps on a semaphore in a `struct wait_entry` on
 //! its own stack. The entry is part of a list and holds the address of the thing that the thread waits for (3.14, 3.15, late 3.13).
+//! Before, a lock has a semaphore of its own, and only the lock knows it (3.11 to 3.13).
 //! Owns: the offsets of that entry, of a lock's type and of an RLock's owner. Never: asks for a version (the list, the type and its name
 //! must fit), believes an owner that is no thread of CPython's. Keeps: I-06, I-07.
 
@@ -14,7 +15,7 @@ const PREVIOUS: u64 = 8;
 const OBJECT_HEAD: u64 = 16;
 const OBJECT_TYPE: u64 = 8;
 const TYPE_NAME: u64 = 24;
-/// Of what is waited for in an RLock, its mutex: on to the thread that holds it (`_PyRecursiveMutex.thread`).
+/// Of what is waited for in an RLock, its mutex or semaphore: on to the thread that holds it (`_PyRecursiveMutex.thread`, `rlock_owner`).
 const OWNER: u64 = 8;
 /// The longest of the names with its end.
 const NAME_WORDS: usize = 3;
@@ -37,15 +38,30 @@ pub fn lock_at(futex: u64, memory: &impl Memory) -> Option<Lock> {
     if !is_in_list(links, memory).ok()? {
         return None;
     }
-    let class = memory.address(Address(object.checked_add(OBJECT_TYPE)?)).ok()?;
-    let name = memory.address(Address(class.0.checked_add(TYPE_NAME)?)).ok()?;
-    kind_named(name, memory)
+    kind_of(object, memory)
+}
+
+/// Whether the object at this address is a lock whose threads sleep on this futex: which kind, and where an RLock names its holder, as
+/// `owner_of_rlock`. Source: CPython 3.11 to 3.13, Modules/_threadmodule.c (`lockobject`, `rlockobject`), and 3.11 and 3.12,
+/// Modules/_queuemodule.c: the address of the semaphore follows the head.
+pub fn lock_of(object: u64, futex: u64, memory: &impl Memory) -> Option<(Lock, Address)> {
+    let semaphore = object.checked_add(OBJECT_HEAD)?;
+    if futex == 0 || memory.word(Address(semaphore)).ok()? != futex {
+        return None;
+    }
+    Some((kind_of(object, memory)?, Address(semaphore.checked_add(OWNER)?)))
 }
 
 /// Where the thread that holds this RLock is named, as `threading.get_ident` names it; 0: nobody holds it. For a futex of kind `RLock`.
 pub fn owner_of_rlock(futex: u64, memory: &impl Memory) -> Option<Address> {
     let mutex = memory.word(Address(futex.checked_sub(AWAITED_BEFORE)?)).ok()?;
     mutex.checked_add(OWNER).map(Address)
+}
+
+fn kind_of(object: u64, memory: &impl Memory) -> Option<Lock> {
+    let class = memory.address(Address(object.checked_add(OBJECT_TYPE)?)).ok()?;
+    let name = memory.address(Address(class.0.checked_add(TYPE_NAME)?)).ok()?;
+    kind_named(name, memory)
 }
 
 /// Whether both neighbours of the entry know it.
@@ -124,6 +140,24 @@ mod tests {
             let mut words = parked("_thread.RLock");
             words.0.insert(FUTEX - 8, mutex);
             assert_eq!(owner_of_rlock(futex, &words), None, "{futex:#x} {mutex:#x}");
+        }
+    }
+
+    #[test]
+    fn a_lock_with_a_semaphore_of_its_own_is_told_by_it() {
+        let with = |name: &str| {
+            let mut words = parked(name);
+            words.0.insert(OBJECT + 16, FUTEX);
+            words
+        };
+        let of = |name: &str| lock_of(OBJECT, FUTEX, &with(name)).map(|(kind, _)| kind);
+        assert_eq!(of("_thread.lock"), Some(Lock::Plain));
+        assert_eq!(of("_queue.SimpleQueue"), Some(Lock::SimpleQueue));
+        assert_eq!(lock_of(OBJECT, FUTEX, &with("_thread.RLock")), Some((Lock::RLock, Address(OBJECT + 24))));
+        assert_eq!(of("object"), None);
+        for (object, futex) in [(OBJECT, FUTEX + 8), (OBJECT, 0), (0, FUTEX), (u64::MAX, FUTEX), (u64::MAX - 15, FUTEX)]
+        {
+            assert_eq!(lock_of(object, futex, &with("_thread.lock")), None, "{object:#x} {futex:#x}");
         }
     }
 

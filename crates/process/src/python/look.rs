@@ -6,6 +6,7 @@ use genba_python::check;
 use genba_python::code_capture::Tail;
 use genba_python::layout::{CurrentFrame, Layout};
 use genba_python::lists::ThreadStates;
+use genba_python::locks::{Lock, lock_of};
 use genba_python::memory::{Address, Fault, Memory};
 use genba_python::stack::frames::{self, Frames};
 use genba_python::stack::merge::{self, Circumstances, Mark, Python as Entry};
@@ -28,6 +29,10 @@ const NAME_CHARACTERS_MAX: u64 = 100;
 /// `co_localsplusnames`, 3.11 to 3.15.
 const LOCAL_NAMES: u64 = 96;
 const OWNER_SHIM_MIN: u8 = 3;
+/// Variables and values of a frame among which a lock is looked for. What lies behind the frame does no harm: a lock is known by its futex.
+const FRAME_WORDS_MAX: u64 = 256;
+/// `m_self` of a function in C that is bound to an object, 3.11 to 3.15.
+const BOUND_TO: u64 = 24;
 
 /// What a look saw.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -307,6 +312,24 @@ impl Looker {
         let has_ident = |state: &&Address| memory.word(state.at(offset)) == Ok(ident);
         let state = self.all_states.iter().find(has_ident)?;
         memory.word(state.at(threads.native_id)).ok().map(|tid| tid as u32)
+    }
+
+    /// The lock that a thread waits for by way of this futex, among the values of its innermost Python frame: before 3.14 CPython has no list
+    /// of who waits. With the place that names the holder of an RLock.
+    #[must_use]
+    pub fn lock_in_frame(&self, task: &Task, futex: u64) -> Option<(Lock, Address)> {
+        let Interpreter { memory, python, .. } = &self.interpreter;
+        let layout = &python.layout;
+        let states = self.states.of(task.own_tid);
+        states.addresses.into_iter().take(states.len).find_map(|state| {
+            let frame = *frame_addresses(memory, layout, state, false).ok()?.first()?;
+            let word = |index: u64| memory.word(frame.at(layout.frames.locals + 8 * index)).ok();
+            (0..FRAME_WORDS_MAX).map_while(word).map(|word| word & !7).find_map(|value| {
+                // `with` on 3.11 keeps no more than the lock's bound `__exit__`.
+                let bound_to = memory.word(Address(value.checked_add(BOUND_TO)?)).ok();
+                [Some(value), bound_to].into_iter().flatten().find_map(|object| lock_of(object, futex, memory))
+            })
+        })
     }
 
     /// The thread that holds the GIL that this one waits for, by Python's number for it.

@@ -258,8 +258,10 @@ fn asleep(looker: &Looker, pid: u32, task: &Task, doing: Doing, look: &Look, num
         if looker.states.is_gil(&looker.interpreter.python, first) {
             return State::WaitingForGil { holder: looker.holder_for(task).and_then(here) };
         }
-        let lock = lock_at(first, memory);
-        let owner = owner_of_rlock(first, memory).filter(|_| lock == Some(Lock::RLock));
+        let parked = lock_at(first, memory).map(|lock| (lock, owner_of_rlock(first, memory)));
+        let in_frame = || looker.lock_in_frame(task, first).map(|(lock, owner)| (lock, Some(owner)));
+        let (lock, owner) = parked.or_else(in_frame).unzip();
+        let owner = owner.flatten().filter(|_| lock == Some(Lock::RLock));
         let ident = owner.and_then(|owner| memory.word(owner).ok());
         let holder = ident.and_then(|ident| looker.tid_of(ident)).and_then(here);
         return State::InCall(Waiting { call, descriptors: Vec::new(), lock, holder });
