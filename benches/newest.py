@@ -45,13 +45,9 @@ def why_not(sid: Path) -> str | None:
 
 
 def measured(options: Namespace, sid: Path, outside: Path, empty_handler: Path) -> tuple[str, dict]:
-    (outside / "benches").mkdir(parents=True)
-    (outside / "casebook").mkdir()
+    copy_works(outside)
     shutil.copy2(options.genba, outside / "genba")
     shutil.copy2(empty_handler, outside / "empty_handler.so")
-    shutil.copy2(HERE / "workload.py", outside / "benches")
-    shutil.copytree(HERE / "works", outside / "benches/works")
-    shutil.copytree(REPOSITORY / "casebook/bytes-slice", outside / "casebook/bytes-slice")
     inside = "/" + str(outside.relative_to(sid))
     prefix = (CHROOT, str(sid), "/usr/bin/env", f"--chdir={inside}", f"XDG_CACHE_HOME={inside}/cache", "PATH=/usr/bin:/bin")
     place = runs.Place(outside, inside, f"{inside}/benches/workload.py", prefix)
@@ -66,6 +62,14 @@ def measured(options: Namespace, sid: Path, outside: Path, empty_handler: Path) 
     print(f"note: {NOTE}")
     data = [table.as_data(one, chosen) for one in found]
     return f"{words}, in Debian sid\n\n{table.markdown(found, chosen)}", {"python": words, "costs": data}
+
+
+def copy_works(outside: Path) -> None:
+    (outside / "benches").mkdir(parents=True)
+    (outside / "casebook").mkdir()
+    shutil.copy2(HERE / "workload.py", outside / "benches")
+    shutil.copytree(HERE / "works", outside / "benches/works")
+    shutil.copytree(REPOSITORY / "casebook/bytes-slice", outside / "casebook/bytes-slice")
 
 
 def own_ways(inside: str) -> list[Way]:

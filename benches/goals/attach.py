@@ -32,6 +32,7 @@ ATTACHES_ON_NEWEST = 1 / 4
 DURATION = "200ms"
 WORKS = ("pure_python", "threads_8")
 ROUNDS_MAX = 10
+ROUNDS_ON_NEWEST_MAX = 5
 # Both are genba at the same rate; the rest is the noise of a median of ten.
 BESIDE_RUN_MAX = 1.02
 HELD = re.compile(r"held for ([\d.,]+) (ns|µs|ms|s)\b")
@@ -161,4 +162,19 @@ def on_newest(options: Namespace, folder: Path, attaches: int, dumps: int) -> li
                 yardstick=f"{free}, so what it reads of a thread that runs may be torn",
             ),
         ]
-        return found + of_dumping(options, program, dumps, "profiling.sampling dump", [*sampling, "dump", "-a", program.pid], "3.15: dump")
+        found += of_dumping(options, program, dumps, "profiling.sampling dump", [*sampling, "dump", "-a", program.pid], "3.15: dump")
+    for work in WORKS:
+        found += of_slowing_on_newest(work, options, folder, sid)
+    return found
+
+
+def of_slowing_on_newest(work: str, options: Namespace, folder: Path, sid: Path) -> list[Row]:
+    """Not judged: a profiler that reads from outside and may read what is torn slows the program only where it takes a CPU from it."""
+    costs = slowed.measure_on_newest(work, options, folder, min(options.rounds, ROUNDS_ON_NEWEST_MAX), sid)
+    found = []
+    for figure, name in (("cpu_ns", "CPU"), ("wall_ns", "wall")):
+        ratios = {way: medians.ratios([cost[figure] for cost in rounds], [cost[figure] for cost in costs[slowed.ALONE]]) for way, rounds in costs.items()}
+        own = ratios[slowed.ATTACHED]
+        beside = [f"{way} {ratios[way]}" for way in (slowed.SAMPLING, slowed.BLOCKING)]
+        found.append(Row(f"3.15: {name} of {work} while attached, beside alone", own.middle, "×", yardstick=f"{own}; {', '.join(beside)}"))
+    return found
