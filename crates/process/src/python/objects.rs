@@ -293,7 +293,7 @@ impl Objects<'_> {
         thread_names::all(&objects, self.main_interpreter()?, |ident| self.small_int(ident).ok())
     }
 
-    /// It stands behind the head of the list of interpreters.
+    /// Its address follows the head of the list of interpreters.
     pub(super) fn main_interpreter(&self) -> Result<Address, Fault> {
         self.word(self.python.runtime.0 + self.python.layout.runtime.interpreters_head + 8).map(Address)
     }
