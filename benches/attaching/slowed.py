@@ -1,4 +1,5 @@
-"""A work alone, under `genba run`, and while genba or another profiler is attached, interleaved: each round runs all of them in an order drawn from the seed.
+"""A work alone, under `genba run`, and while genba or another profiler is attached, interleaved: each round runs all of them in an order drawn
+from the seed.
 
 Owns: those ways, and the CPU of a tool while the work runs, which counts as the program's. Never: counts what a tool does before and after the work.
 """

@@ -173,7 +173,8 @@ def of_slowing_on_newest(work: str, options: Namespace, folder: Path, sid: Path)
     costs = slowed.measure_on_newest(work, options, folder, min(options.rounds, ROUNDS_ON_NEWEST_MAX), sid)
     found = []
     for figure, name in (("cpu_ns", "CPU"), ("wall_ns", "wall")):
-        ratios = {way: medians.ratios([cost[figure] for cost in rounds], [cost[figure] for cost in costs[slowed.ALONE]]) for way, rounds in costs.items()}
+        values = {way: [cost[figure] for cost in rounds] for way, rounds in costs.items()}
+        ratios = {way: medians.ratios(values[way], values[slowed.ALONE]) for way in values}
         own = ratios[slowed.ATTACHED]
         beside = [f"{way} {ratios[way]}" for way in (slowed.SAMPLING, slowed.BLOCKING)]
         found.append(Row(f"3.15: {name} of {work} while attached, beside alone", own.middle, "×", yardstick=f"{own}; {', '.join(beside)}"))
