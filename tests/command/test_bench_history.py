@@ -1,13 +1,17 @@
 """`genba bench --history`: one file that grows by each session, and what a session is compared with. No test asserts a duration: the sessions before
 are made up, a thousand times faster or slower than any machine."""
 
+import fcntl
 import json
+import resource
+import signal
+import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
-from recording import genba
+from recording import binary, genba
 
 COMMAND = "sleep 0.01"
 FAST, SLOW = 0.00001, 1000.0
@@ -72,6 +76,59 @@ def test_what_did_not_end_well_is_not_added(tmp_path: Path) -> None:
     (tmp_path / "bench.jsonl").write_text(session(fails, SLOW))
     done = bench(tmp_path, fails)
     assert done.returncode == 1 and (tmp_path / "bench.jsonl").read_text() == session(fails, SLOW), done
+
+
+def test_a_file_that_goes_away_meanwhile_is_made_anew(tmp_path: Path) -> None:
+    """Another bench takes the file that it made away where its own session fails; a checkout puts another one there."""
+    done = bench(tmp_path, "rm -f bench.jsonl")
+    assert done.returncode == 0 and len(lines(tmp_path)) == 1, done
+    (tmp_path / "other").write_text(session("another", FAST))
+    done = bench(tmp_path, "cp other bench.jsonl")
+    assert done.returncode == 0 and [line["results"][0]["command"] for line in lines(tmp_path)] == ["another", "cp other bench.jsonl"], done
+
+
+def test_a_last_line_without_an_end_gets_one(tmp_path: Path) -> None:
+    (tmp_path / "bench.jsonl").write_text(session(COMMAND, SLOW).rstrip("\n"))
+    done = bench(tmp_path, COMMAND)
+    assert done.returncode == 0 and "1 session before" in done.stdout and len(lines(tmp_path)) == 2, done
+
+
+def test_on_a_full_disk_the_history_stays_as_it_was(tmp_path: Path) -> None:
+    def limited() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (400, 400))
+
+    history = tmp_path / "bench.jsonl"
+    command = [binary(), "bench", "-N", "-r", "3", "--history", "bench.jsonl", COMMAND]
+    for before in ("", session(COMMAND, SLOW)):
+        if before:
+            history.write_text(before)
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, preexec_fn=limited)
+        assert done.returncode == 2 and "error: cannot write bench.jsonl: " in done.stderr and "- for stdout" not in done.stderr, done
+        assert "Time (mean" in done.stdout and (history.read_text() if history.exists() else "") == before, done
+
+
+def test_several_add_at_once(tmp_path: Path) -> None:
+    command = [binary(), "bench", "-N", "-r", "3", "--history", "bench.jsonl"]
+    benches = [subprocess.Popen([*command, f"sleep 0.0{number}"], cwd=tmp_path, stdout=subprocess.DEVNULL) for number in range(1, 5)]
+    assert [one.wait(60) for one in benches] == [0] * 4
+    assert sorted(line["results"][0]["command"] for line in lines(tmp_path)) == [f"sleep 0.0{number}" for number in range(1, 5)]
+
+
+def test_a_line_that_another_one_adds_is_waited_for(tmp_path: Path) -> None:
+    """Half of it is there when the bench begins."""
+    line = session(COMMAND, SLOW)
+    with (tmp_path / "bench.jsonl").open("w") as history:
+        fcntl.flock(history, fcntl.LOCK_EX)
+        history.write(line[:20])
+        history.flush()
+        command = [binary(), "bench", "-N", "-r", "3", "--history", "bench.jsonl", COMMAND]
+        waits = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        with pytest.raises(subprocess.TimeoutExpired):
+            waits.wait(0.5)
+        history.write(line[20:])
+    out, err = waits.communicate(timeout=60)
+    assert waits.returncode == 0 and "1 session before" in out and err == "" and len(lines(tmp_path)) == 2, (out, err)
 
 
 REFUSED = {

@@ -1,7 +1,8 @@
 //! Sessions before this one: files of `--against`, and the history that grows by this one.
 //! Owns: how they are read, and whether a history has something to compare with. Never: compares; writes.
 
-use std::io::ErrorKind;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use genba_bench::findings::Earlier;
@@ -32,14 +33,23 @@ pub fn keep_if_measured(path: &Path, history: Option<Earlier>, session: &Session
     let found =
         history.filter(|history| session.measured.iter().any(|measured| history.times_of(&measured.line).is_some()));
     if found.is_none() {
-        failure::say(&format!("no session of these commands in {} yet: nothing to compare with", path.display()));
+        failure::say(&format!("no session of these commands in {} yet", path.display()));
     }
     found
 }
 
 fn text_of(path: &Path) -> Result<std::io::Result<String>, Failure> {
     read::check_is_no_pipe(path)?;
-    Ok(std::fs::read_to_string(path))
+    Ok(whole(path))
+}
+
+fn whole(path: &Path) -> std::io::Result<String> {
+    let mut file = File::open(path)?;
+    // Another bench may be adding its line now, and half of it would be no session. Some file systems have no locks.
+    let _ = file.lock_shared();
+    let mut text = String::new();
+    file.read_to_string(&mut text)?;
+    Ok(text)
 }
 
 fn parsed(path: &Path, text: &str) -> Result<Earlier, Failure> {

@@ -4,7 +4,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -98,7 +98,8 @@ impl Target {
 
 impl Drop for Target {
     fn drop(&mut self) {
-        if self.is_new && self.file.metadata().is_ok_and(|found| found.len() == 0) {
+        // By its name: a history may be another file by now.
+        if self.is_new && std::fs::metadata(&self.path).is_ok_and(|found| found.is_file() && found.len() == 0) {
             let _ = std::fs::remove_file(&self.path);
         }
     }
@@ -130,7 +131,7 @@ impl Exports {
                 return Err(Failure::usage("--history takes a file, and - is stdout").hint("--history bench.jsonl"));
             }
             let target = (!is_stdout).then(|| Target::open(path, is_history)).transpose();
-            let target = target.map_err(|error| cannot_write(path, &error))?;
+            let target = target.map_err(|error| cannot_write(path, kind, &error))?;
             if let Some(identity) = target.as_ref().and_then(Target::identity) {
                 let is_same =
                     |(_, other): &&(Kind, Option<Target>)| other.as_ref().and_then(Target::identity) == Some(identity);
@@ -161,26 +162,40 @@ impl Exports {
                     let is_plain = file.metadata().is_ok_and(|found| found.is_file());
                     let emptied = if is_plain { file.set_len(0) } else { Ok(()) };
                     let written = emptied.and_then(|()| file.write_all(text.as_bytes()));
-                    written.map_err(|error| cannot_write(path, &error))?;
+                    written.map_err(|error| cannot_write(path, *kind, &error))?;
                 }
             }
         }
         Ok(())
     }
 
-    /// The whole line or nothing: half of one would hide the sessions before it.
+    /// A line of the history, if there is one.
     pub fn append(&self, findings: &Findings<'_>) -> Result<(), Failure> {
         let history = self.files.iter().find(|(kind, _)| matches!(kind, Kind::History));
-        let Some((_, Some(Target { path, file, .. }))) = history else { return Ok(()) };
+        let Some((kind, Some(Target { path, .. }))) = history else { return Ok(()) };
         let ended = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let line = json::history_line(findings, ended.as_secs()).map_err(|error| no_json(&error))?;
-        let before = file.metadata().map_err(|error| cannot_write(path, &error))?.len();
-        let mut end = file;
-        end.write_all(line.as_bytes()).map_err(|error| {
-            let _ = file.set_len(before);
-            cannot_write(path, &error)
-        })
+        add(path, &line).map_err(|error| cannot_write(path, *kind, &error))
     }
+}
+
+/// The whole line or nothing: half of one would hide the sessions before it. Opened again, since minutes have passed: the file may be gone, or
+/// another one may be in its place.
+fn add(path: &Path, line: &str) -> std::io::Result<()> {
+    let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
+    // Another bench may add its line now. A file system without locks is no reason to lose this one.
+    let _ = file.lock();
+    let before = file.metadata()?.len();
+    let mut last = [b'\n'];
+    if before > 0 {
+        file.read_exact_at(&mut last, before - 1)?;
+    }
+    let begin = if last == [b'\n'] { "" } else { "\n" };
+    let written = file.write_all(format!("{begin}{line}").as_bytes());
+    if written.is_err() {
+        let _ = file.set_len(before);
+    }
+    written
 }
 
 fn html(findings: &Findings<'_>, shown: &Shown) -> Result<String, Failure> {
@@ -198,7 +213,10 @@ fn named_twice(path: &Path, one: Kind, other: Kind) -> Failure {
         .hint("a file for each")
 }
 
-fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::usage(format!("cannot write {}: {}", path.display(), failure::of_system(error)))
-        .hint("a file in a folder that exists, or - for stdout")
+fn cannot_write(path: &Path, kind: Kind, error: &std::io::Error) -> Failure {
+    let hint = match kind {
+        Kind::History => "a file in a folder that exists",
+        _ => "a file in a folder that exists, or - for stdout",
+    };
+    Failure::usage(format!("cannot write {}: {}", path.display(), failure::of_system(error))).hint(hint)
 }
