@@ -50,7 +50,7 @@ def test_the_command_takes_what_is_shown(path: Path, tmp_path: Path) -> None:
 
 def test_the_page_of_the_server_names_each_option(tmp_path: Path) -> None:
     said = genba("serve", "--help", cwd=tmp_path)
-    options = set(re.findall(r"^ +(?:-\w, )?(--[a-z-]+)", said.stdout, re.MULTILINE)) - {"--help", "--show-config"}
+    options = set(re.findall(r"^ +(?:-\w, )?(--[a-z0-9-]+)", said.stdout, re.MULTILINE)) - {"--help", "--show-config"}
     assert said.returncode == 0 and {"--listen", "--data", "--max-recording"} <= options, said.stdout
     text = (REPOSITORY / "docs/serve.md").read_text()
     assert [option for option in sorted(options) if not re.search(re.escape(option) + r"\b", text)] == []
