@@ -17,6 +17,8 @@ const OWNS_DATA: u32 = 4;
 /// Of a dtype.
 const TYPE_NUMBER: u64 = 28;
 const OF_OBJECTS: u32 = 17;
+/// `numpy.void`: all that have fields, or are arrays within an array.
+const OF_STRUCTURES: u32 = 20;
 const OBJECT_BYTES: u64 = 8;
 const COUNT_MAX: u64 = 1 << 40;
 /// Each structure within another one is a call.
@@ -176,8 +178,11 @@ unsafe fn structure_of(dtype: u64) -> Option<Structure> {
     const NUMPY_1: u64 = 96;
     const NUMPY_2: u64 = 120;
     const HAS_OBJECTS: u8 = 1;
-    // SAFETY: a dtype of this size has these fields.
+    // SAFETY: a dtype of this number and size has these fields. That of an extension may have the size, and fields of its own there.
     unsafe {
+        if half(dtype + TYPE_NUMBER) != OF_STRUCTURES {
+            return None;
+        }
         let (flags, bytes, subarray) = match word(word(dtype + TYPE) + TYPE_BASIC_SIZE) {
             NUMPY_1 => (27, u64::from(half(dtype + 32)), 40),
             NUMPY_2 => (32, word(dtype + 40), 88),
@@ -285,7 +290,11 @@ mod tests {
     fn what_has_no_objects_or_another_layout_is_left_alone() {
         let numbers = made(15, &[(TYPE, class(120, 0)), (28, 12)]);
         let unknown = made(15, &[(TYPE, class(128, 0)), (28, 20), (32, 1), (40, 8)]);
-        for dtype in [numbers, unknown, structured(8, 0, 0)] {
+        // Of an extension, whose own fields are no addresses.
+        let others = [96, 120].map(|bytes| {
+            made(15, &[(TYPE, class(bytes, 0)), (24, 1 << 24), (28, 0xffff_ffff), (32, 1), (40, 8), (88, 1)])
+        });
+        for dtype in [numbers, unknown, structured(8, 0, 0), others[0], others[1]] {
             assert!(found_in(dtype, 1, &[1; 8]).is_empty());
         }
         let objects = [7_u64.to_le_bytes(), 0_u64.to_le_bytes()].concat();
