@@ -121,7 +121,12 @@ impl Database {
                         let alone = within(Some(RELEASED_WITHIN), connection.fetch_optional(IS_ALONE)).await?;
                         return Ok(alone.is_some());
                     }
-                    Ok(true)
+                    if connection.is_in_transaction() {
+                        // Behind the rollback that was asked for.
+                        connection.ping().await?;
+                    }
+                    // On a full disk SQLite rolls back by itself. sqlx's own rollback fails then, and it would begin nothing on this one any more.
+                    Ok(!connection.is_in_transaction())
                 })
             })
             .connect_with(options.clone())
@@ -341,6 +346,24 @@ mod tests {
             other.execute("PRAGMA busy_timeout = 0").await.expect("a setting");
             let error = other.execute("BEGIN IMMEDIATE").await.expect_err("somebody else writes");
             assert_eq!(failed(&error).status, 503);
+        });
+    }
+
+    #[test]
+    fn a_change_that_found_the_disk_full_keeps_none_from_beginning() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let database = Database::embedded(folder.path()).await.expect("a database");
+            // More often than there are connections.
+            for _ in 0..2 * CONNECTIONS_MAX {
+                let mut transaction = database.begin().await.expect("a transaction");
+                transaction.execute("PRAGMA max_page_count = 1").await.expect("a setting");
+                let large = "INSERT INTO settings (name, value) VALUES ('large', hex(zeroblob(100000)))";
+                let error = transaction.execute(large).await.expect_err("there is no room");
+                assert_eq!(failed(&error).status, 507);
+            }
+            database.close().await;
         });
     }
 
