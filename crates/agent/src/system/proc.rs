@@ -174,9 +174,19 @@ pub fn resident_bytes(proc: Option<&Descriptor>) -> Option<u64> {
     resident(proc).map(|(bytes, _)| bytes)
 }
 
-/// Those of no file and of no shared memory: what a copy of the process may double.
+/// Those of no file and of no shared memory, and those that are swapped out, which a walk brings back: what a copy of the process may double.
 pub fn own_bytes(proc: Option<&Descriptor>) -> Option<u64> {
-    resident(proc).map(|(bytes, shared_bytes)| bytes.saturating_sub(shared_bytes))
+    let (bytes, shared_bytes) = resident(proc)?;
+    let swapped = swapped_bytes(&read_whole(proc, c"self/status").unwrap_or_default());
+    Some(bytes.saturating_sub(shared_bytes).saturating_add(swapped))
+}
+
+/// Of `status`; 0: a kernel without swap does not say.
+fn swapped_bytes(status: &[u8]) -> u64 {
+    let text = String::from_utf8_lossy(status);
+    let line = text.lines().find_map(|line| line.strip_prefix("VmSwap:")).unwrap_or_default();
+    let kilobytes = line.split_whitespace().next().and_then(|number| number.parse::<u64>().ok());
+    kilobytes.unwrap_or(0).saturating_mul(1024)
 }
 
 /// The second and third number of `/proc/self/statm`, which are pages.
@@ -239,7 +249,7 @@ fn file_bytes(stat: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Call, ContainerLeft, Doing, began_realtime_ns, clock_ns, left_of_groups, parse_began};
+    use super::{Call, ContainerLeft, Doing, began_realtime_ns, clock_ns, left_of_groups, parse_began, swapped_bytes};
 
     #[test]
     fn the_nearest_limit_of_all_groups_counts() {
@@ -295,6 +305,15 @@ mod tests {
 
     fn of_files(files: &[(&str, &str)]) -> impl Fn(&str) -> Option<String> {
         |file| files.iter().find(|(name, _)| *name == file).map(|(_, text)| (*text).to_owned())
+    }
+
+    #[test]
+    fn reads_what_is_swapped_out() {
+        assert_eq!(
+            swapped_bytes(b"Name:\tpython3\nRssAnon:\t    6000 kB\nVmSwap:\t   70000 kB\nThreads:\t1\n"),
+            70_000 * 1024
+        );
+        assert_eq!(swapped_bytes(b"Name:\tVmSwap: 7\nThreads:\t1\n"), 0);
     }
 
     #[test]

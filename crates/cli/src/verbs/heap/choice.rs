@@ -43,7 +43,7 @@ pub struct Choice {
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 struct Facts {
     resident_bytes: Option<u64>,
-    /// Of that, what is of no file: objects are there.
+    /// Of that, what is of no file: objects are there. With what is swapped out: a walk brings it back.
     own_bytes: Option<u64>,
     /// The system promises no more memory than there is, and so much is left of that.
     promised_left_bytes: Option<u64>,
@@ -117,7 +117,7 @@ fn facts_of(interpreter: &Interpreter) -> Facts {
     });
     Facts {
         resident_bytes: number_in_kb(&format!("/proc/{pid}/status"), "VmRSS:"),
-        own_bytes: number_in_kb(&format!("/proc/{pid}/status"), "RssAnon:"),
+        own_bytes: own_bytes(&format!("/proc/{pid}/status")),
         promised_left_bytes: promised_left(),
         container: container_left(pid),
         has_device,
@@ -133,6 +133,12 @@ fn promised_left() -> Option<u64> {
     let (limit, promised) =
         (number_in_kb("/proc/meminfo", "CommitLimit:")?, number_in_kb("/proc/meminfo", "Committed_AS:")?);
     Some(limit.saturating_sub(promised))
+}
+
+/// Partner: crates/agent/src/system/proc.rs.
+fn own_bytes(status: &str) -> Option<u64> {
+    let swapped = number_in_kb(status, "VmSwap:").unwrap_or(0);
+    number_in_kb(status, "RssAnon:").map(|bytes| bytes.saturating_add(swapped))
 }
 
 fn number_in_kb(path: &str, key: &str) -> Option<u64> {
@@ -179,7 +185,7 @@ fn left_of_group(folder: &Path) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Choice, ContainerLeft, Facts, MB, Wish, choose_by, left_of_group, left_of_groups};
+    use super::{Choice, ContainerLeft, Facts, MB, Wish, choose_by, left_of_group, left_of_groups, own_bytes};
 
     fn chosen(facts: Facts, wish: Wish) -> Choice {
         choose_by(Facts { resident_bytes: Some(1000 * MB), ..facts }, wish)
@@ -204,6 +210,18 @@ mod tests {
         for facts in [Facts::default(), plenty, large, killed_as_one(1000)] {
             assert!(!chosen(facts, Wish::Auto).is_in_place, "{facts:?}");
         }
+    }
+
+    #[test]
+    fn what_is_swapped_out_counts_as_its_own() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let with = |text: &str| {
+            std::fs::write(file.path(), text).unwrap();
+            own_bytes(file.path().to_str().unwrap())
+        };
+        assert_eq!(with("VmRSS:\t    9000 kB\nRssAnon:\t    6000 kB\nVmSwap:\t   70000 kB\n"), Some(76_000 * 1024));
+        assert_eq!(with("VmRSS:\t    9000 kB\nRssAnon:\t    6000 kB\n"), Some(6_000 * 1024));
+        assert_eq!(with("Name:\tpython3\n"), None);
     }
 
     #[test]
