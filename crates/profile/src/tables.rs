@@ -12,5 +12,4 @@ pub mod stacks;
 pub mod state;
 pub mod stored;
 pub mod table;
-pub mod twins;
 pub mod window;

@@ -3,6 +3,7 @@
 //! what the loop was given to run counts: who started the loop is on every task's stack, and is the place of none.
 
 pub mod event_loop;
+pub mod twins;
 
 use crate::tables::own_code::event_loop::EventLoop;
 use crate::tables::owner::{self, Owner};

@@ -23,6 +23,7 @@ use crate::rules::waits::short::ShortWaits;
 use crate::rules::weight::{Choice, Totals, Weight};
 use crate::tables::locations::ByteColumns;
 use crate::tables::own_code::event_loop::EventLoop;
+use crate::tables::own_code::twins::Twins;
 use crate::tables::own_code::{OwnCode, code_of, own_code_and};
 use crate::tables::owner::Owner;
 use crate::tables::profile::{
@@ -30,7 +31,6 @@ use crate::tables::profile::{
 };
 use crate::tables::source_text::Expression;
 use crate::tables::table::TableIndex;
-use crate::tables::twins::Twins;
 use crate::views::report::callers::{Caller, Callers};
 pub use crate::views::report::chain::Link;
 use crate::views::report::chain::{Chain, Chains};

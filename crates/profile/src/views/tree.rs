@@ -12,10 +12,10 @@ use crate::rules::show::Show;
 use crate::rules::weight::{Choice, Totals, Weight};
 use crate::tables::file_names::{FileNames, without_tag};
 use crate::tables::own_code::event_loop::EventLoop;
+use crate::tables::own_code::twins::Twins;
 use crate::tables::profile::{FrameKind, FunctionIndex, Home, Profile, SampleGroup};
 use crate::tables::state::in_words;
 use crate::tables::table::{Table, table_index};
-use crate::tables::twins::Twins;
 use genba_format::state::State;
 
 table_index!(/// Row of `Tree::branches`.

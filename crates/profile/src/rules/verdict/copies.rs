@@ -7,9 +7,9 @@ use std::collections::HashMap;
 use super::thresholds::{COPIED_BYTES_MIN, COPIED_MIN};
 use crate::tables::own_code::event_loop::EventLoop;
 use crate::tables::own_code::own_code;
+use crate::tables::own_code::twins::Twins;
 use crate::tables::profile::{FrameIndex, Profile, SampleGroup};
 use crate::tables::table::TableIndex;
-use crate::tables::twins::Twins;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Copies {

@@ -11,12 +11,12 @@ use crate::rules::waits::short::ShortWaits;
 use crate::rules::weight::Totals;
 use crate::tables::own_code::event_loop::EventLoop;
 use crate::tables::own_code::own_code;
+use crate::tables::own_code::twins::Twins;
 use crate::tables::owner::{Owner, package_of};
 use crate::tables::profile::{
     FrameIndex, FrameKind, FunctionIndex, Home, ModuleIndex, NodeIndex, Process, ProcessIndex, Profile, SampleGroup,
     ThreadIndex,
 };
-use crate::tables::twins::Twins;
 use crate::words::figures::share;
 use genba_format::state::State;
 
