@@ -113,6 +113,24 @@ fn what_processes_see_as_of_different_owners_is_one_row() {
     assert_eq!(tree::tree(&reading, &tree::Options::default()).roots.len(), 2);
 }
 
+/// One process runs an interpreter that was built in this folder, the other one that was installed; each met another expression of the line.
+#[test]
+fn a_line_is_one_whosever_code_each_process_takes_it_for() {
+    const TWO: &str = "
+        process 7 3.13.0 executable=/src/python cwd=/app
+        main@app.py:3 x30
+        sell@/src/Lib/plug.py:5[0-4] x35
+        process 8 3.13.0 executable=/usr/bin/python3.13 cwd=/app
+        sell@/src/Lib/plug.py:5[6-9] x35
+        ";
+    let reading = Reading::of(profile(&notation::recording(TWO), &Additions::default()));
+    assert_eq!(reading.profile.files.iter().filter(|file| file.path.ends_with("plug.py")).count(), 2);
+    let report = report(&reading, &Options { by: By::Line, ..Options::default() });
+    assert_eq!(report.rows.iter().map(|row| row.own.samples).collect::<Vec<_>>(), [70, 30]);
+    let text = text::text(&reading, &report, None, Paint::Plain);
+    assert!(text.contains("one line: 70.0 % of 160 ms CPU is plug.py:5 sell, in 2 expressions"), "{text}");
+}
+
 #[test]
 fn code_without_a_file_counts_where_nothing_else_does() {
     check(

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 
 use super::facts::Facts;
+use crate::tables::own_code::twins::Twins;
 use crate::tables::profile::{FileIndex, FrameIndex, Home, Profile};
 
 /// CPU of the expressions or lines that are one line or function.
@@ -25,28 +26,31 @@ pub(super) struct Group {
 impl Facts {
     /// The largest first.
     pub(super) fn lines(&self, profile: &Profile) -> Vec<Group> {
-        lines(profile, self.running.iter().filter_map(|(frame, cpu_ns)| Some(((*frame)?, *cpu_ns))))
+        let expressions = self.running.iter().filter_map(|(frame, cpu_ns)| Some(((*frame)?, *cpu_ns)));
+        lines((profile, &Twins::of(profile)), expressions)
     }
 
     /// Without what they call in libraries of Python. The largest first.
     pub(super) fn functions(&self, profile: &Profile) -> Vec<Group> {
         let mut functions: HashMap<(FileIndex, String), Vec<(FrameIndex, u64)>> = HashMap::new();
-        for line in lines(profile, self.running_itself.iter().map(|(frame, cpu_ns)| (*frame, *cpu_ns))) {
+        let twins = Twins::of(profile);
+        let expressions = self.running_itself.iter().map(|(frame, cpu_ns)| (*frame, *cpu_ns));
+        for line in lines((profile, &twins), expressions) {
             let heaviest = line.parts.first().map(|(frame, _)| (*frame, line.cpu_ns));
             functions.entry((line.file, line.function)).or_default().extend(heaviest);
         }
-        grouped(profile, functions)
+        grouped((profile, &twins), functions)
     }
 }
 
-fn lines(profile: &Profile, expressions: impl Iterator<Item = (FrameIndex, u64)>) -> Vec<Group> {
+fn lines(tables: (&Profile, &Twins), expressions: impl Iterator<Item = (FrameIndex, u64)>) -> Vec<Group> {
     let mut lines: HashMap<(FileIndex, u32), Vec<(FrameIndex, u64)>> = HashMap::new();
     for (frame, cpu_ns) in expressions {
-        if let Some(place) = place(profile, frame) {
+        if let Some(place) = place(tables, frame) {
             lines.entry((place.file, place.line)).or_default().push((frame, cpu_ns));
         }
     }
-    grouped(profile, lines)
+    grouped(tables, lines)
 }
 
 struct Place {
@@ -55,12 +59,13 @@ struct Place {
     function: String,
 }
 
-fn place(profile: &Profile, frame: FrameIndex) -> Option<Place> {
+/// A line is in one file, whosever code that is in each of the processes.
+fn place((profile, twins): (&Profile, &Twins), frame: FrameIndex) -> Option<Place> {
     let row = &profile.frames[frame];
     let function = &profile.functions[row.function];
     let Home::Python { file, first_line, .. } = function.home else { return None };
     let line = row.location.map_or(first_line, |location| location.line);
-    Some(Place { file, line, function: around(&function.name).to_owned() })
+    Some(Place { file: twins.file(file), line, function: around(&function.name).to_owned() })
 }
 
 /// `Shop.sell.<locals>.<genexpr>` → `Shop.sell`; what a module holds outside of its functions is the module's.
@@ -72,12 +77,12 @@ fn around(qualname: &str) -> &str {
     }
 }
 
-fn grouped<K: Eq + Hash>(profile: &Profile, groups: HashMap<K, Vec<(FrameIndex, u64)>>) -> Vec<Group> {
+fn grouped<K: Eq + Hash>(tables: (&Profile, &Twins), groups: HashMap<K, Vec<(FrameIndex, u64)>>) -> Vec<Group> {
     let mut found: Vec<Group> = groups
         .into_values()
         .filter_map(|mut parts| {
             parts.sort_by_key(|(frame, cpu_ns)| (Reverse(*cpu_ns), *frame));
-            let Place { file, line, function } = place(profile, parts.first()?.0)?;
+            let Place { file, line, function } = place(tables, parts.first()?.0)?;
             let cpu_ns = parts.iter().map(|(_, cpu_ns)| *cpu_ns).fold(0, u64::saturating_add);
             Some(Group { cpu_ns, file, line, function, parts })
         })
