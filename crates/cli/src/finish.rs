@@ -30,7 +30,7 @@ use crate::words::failure::{self, Failure};
 pub use elf_files::{SymbolsAt, symbols_of};
 pub use root::Root;
 pub use sources::encoding::decoded;
-pub use sources::{Places, SourceText, Told};
+pub use sources::{Places, SourceText, Told, may_be_typed};
 
 /// What the command itself has seen.
 #[derive(Default)]

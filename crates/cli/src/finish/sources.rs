@@ -70,7 +70,7 @@ pub fn read(files: &BTreeMap<String, HitFile>, from: Places<'_>) -> (Vec<proto::
     // What may become whole, by the position of its row.
     let mut own: Vec<(usize, String)> = Vec::new();
     for (path, hit) in by_importance {
-        let typed = || SourceFile::of_text(&typed?(path)?);
+        let typed = || SourceFile::of_text(&typed.filter(|_| may_be_typed(path))?(path)?);
         let file = SourceFile::read(root, path).or_else(|| SourceFile::of_text(told.get(path)?)).or_else(typed);
         let Some(file) = file else { continue };
         let row = file.row(path, hit);
@@ -100,6 +100,12 @@ pub fn read(files: &BTreeMap<String, HitFile>, from: Places<'_>) -> (Vec<proto::
         format!("the text of {left_out} source files is not stored, the recording holds 4 MiB of text already")
     });
     (rows, notes.into_iter().collect())
+}
+
+/// A cell has a name of its own, made from its text. Others use one name for many texts (`<timeit-src>`), so that the text of today need not
+/// be the one that ran.
+pub fn may_be_typed(path: &str) -> bool {
+    path.starts_with('/') || path.starts_with("<ipython-input-")
 }
 
 fn text_bytes(row: &proto::Source) -> usize {
@@ -243,7 +249,7 @@ fn stretches(hit: &HitFile, line_count: u32) -> Vec<RangeInclusive<u32>> {
 #[cfg(test)]
 mod tests {
     use super::SourceText;
-    use super::{LineStarts, Places, SourceFile, Told, path_of, read, stretches};
+    use super::{LineStarts, Places, Root, SourceFile, Told, path_of, read, stretches};
     use genba_format::proto;
     use genba_profile::hits::HitFile;
     use std::collections::{BTreeMap, BTreeSet};
@@ -380,6 +386,17 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
         use proto::SourceLack::{NoLack, NotWhatRan, WrittenLater};
         assert_eq!(found, [(1, NoLack), (1, NoLack), (0, WrittenLater), (0, NotWhatRan)]);
+    }
+
+    #[test]
+    fn only_a_name_of_one_text_is_asked_for() {
+        let names = ["/nowhere/ipykernel_7/1.py", "<ipython-input-1-a>", "<string>", "<timeit-src>", "nowhere/1.py"];
+        let files: BTreeMap<_, _> = names.map(|name| (name.to_owned(), hit(&[1], &[]))).into();
+        let typed = |name: &str| Some(format!("{name:?}\n"));
+        let (told, source) = (Told::new(), SourceText::All);
+        let (rows, _) = read(&files, Places { root: &Root::OWN, told: &told, typed: Some(&typed), source });
+        let found: BTreeSet<&str> = rows.iter().map(|row| row.path.as_str()).collect();
+        assert_eq!(found, BTreeSet::from(["/nowhere/ipykernel_7/1.py", "<ipython-input-1-a>"]));
     }
 
     #[test]

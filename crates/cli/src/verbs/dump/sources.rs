@@ -12,7 +12,7 @@ use genba_format::proto;
 use genba_process::facts::Facts;
 use genba_profile::source_text::SourceText;
 
-use crate::finish::{Root, decoded};
+use crate::finish::{Root, decoded, may_be_typed};
 
 const FILE_BYTES_MAX: u64 = 32 << 20;
 /// The time at which a process began is known to about 20 ms.
@@ -114,10 +114,4 @@ impl Sources {
 fn source_text(path: &str, text: String) -> SourceText {
     let chunks = vec![proto::SourceChunk { first_line: 1, text }];
     SourceText::new(&proto::Source { path: path.to_owned(), chunks, ..proto::Source::default() })
-}
-
-/// A cell has a name of its own, made from its text. Others use one name for many texts (`<timeit-src>`), so that the text of today need not
-/// be the one that runs.
-fn may_be_typed(path: &str) -> bool {
-    path.starts_with('/') || path.starts_with("<ipython-input-")
 }
