@@ -20,7 +20,9 @@ reads, _ = os.pipe()
 """
 WAITS = """\
 text = "def function():\\n    return os.read(reads, 1)\\n"
-for name, written in (("cell", None), ("file", 1.0)):
+# Longer than anybody types.
+endless = text + ("#" * 9_000 + "\\n") * 200
+for name, text, written in (("cell", text, None), ("file", text, 1.0), ("endless", endless, None)):
     threading.Thread(target=cell(text, name, written), name=name, daemon=True).start()
 print("ready", flush=True)
 sys.stdin.read()
@@ -39,13 +41,13 @@ def test_dump_shows_the_text_of_a_cell_and_none_that_may_be_another(workshop: Wo
     with looked_at(place.command([place.interpreter.path, "-c", CELLS + WAITS]), cwd=place.outside, env=place.environment({})) as program:
         for _ in range(LOOKS_MAX):
             threads = program.threads()
-            found = [threads[name] for name in ("cell", "file") if name in threads and threads[name]["certainty"] == "slept"]
+            found = [threads[name] for name in ("cell", "file", "endless") if name in threads and threads[name]["certainty"] == "slept"]
             innermost = [thread["frames"][0] for thread in found if thread["frames"] and thread["frames"][0]["name"] == "function"]
-            if len(innermost) == 2:
+            if len(innermost) == 3:
                 break
         else:
             raise AssertionError(threads)
-    assert [(frame["line"], frame["expression"]) for frame in innermost] == [(2, "os.read(reads, 1)"), (2, None)], innermost
+    assert [(frame["line"], frame["expression"]) for frame in innermost] == [(2, "os.read(reads, 1)"), (2, None), (2, None)], innermost
 
 
 def test_attach_stores_the_text_of_a_cell(workshop: Workshop) -> None:

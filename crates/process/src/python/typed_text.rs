@@ -8,9 +8,10 @@ use genba_python::memory::Fault;
 use crate::python::objects::Objects;
 
 const ENTRY_ITEMS: u64 = 4;
-/// Nobody types a longer text, or a longer line.
+/// Nobody types a longer text, or a longer line. A list may have one long line ten thousand times.
 const LINES_MAX: u64 = 10_000;
 const LINE_CHARACTERS_MAX: u64 = 10_000;
+const TEXT_BYTES_MAX: usize = 1 << 20;
 
 impl Objects<'_> {
     /// The text of this name.
@@ -28,7 +29,7 @@ impl Objects<'_> {
         let mut text = String::new();
         for line in self.list(lines, LINES_MAX)? {
             let (line, cut) = self.text(line, LINE_CHARACTERS_MAX)?;
-            if cut > 0 {
+            if cut > 0 || text.len() + line.len() > TEXT_BYTES_MAX {
                 return Err(Fault);
             }
             text.push_str(&line);
