@@ -41,7 +41,7 @@ PROGRAMS = {
     "gil": Slow("800", "GIL", ("gil.py:8 distance", "(x - y) ** 2", "processes")),
     "start_up": Slow("", "start-up", ("is importing", "start_up.py:13 <module>   import vocabulary")),
     "recursion": Slow("34", "recursion", ("fib (recursion.py:6)", "deep")),
-    "server": Slow("400", "one place", ("server.py:14 answer", "copy.deepcopy(ROWS)"), in_loop=True),
+    "server": Slow("300", "one place", ("server.py:14 answer", "copy.deepcopy(ROWS)"), in_loop=True),
     "native_threads": Slow("40", "native threads", ("without Python", "openblas", ", for native_threads.py:9 step   left @ right   (inferred"), needs="numpy", environment={"OPENBLAS_NUM_THREADS": "4"}),
     "healthy": Slow("400", "no single cause", ("the largest expression has",)),
 }

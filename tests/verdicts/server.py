@@ -5,7 +5,7 @@ import copy
 import json
 import sys
 
-ROWS = [{"id": number, "name": f"row {number}", "tags": ["a", "b", "c"]} for number in range(60)]
+ROWS = [{"id": number, "name": f"row {number}", "tags": ["a", "b", "c"]} for number in range(100)]
 
 
 async def answer(reader, writer):

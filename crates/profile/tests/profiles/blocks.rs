@@ -84,9 +84,9 @@ fn the_row_is_the_call_that_blocks() {
 fn the_heaviest_call_is_named_where_the_steps_are_most_of_it() {
     let heavy = task("answer@app.py:3[4-9] > load@app.py:5[11-26]");
     let last = task("answer@app.py:4[4-9]");
-    let steps = |others: &str| format!("{PROCESS}{heavy} x120\n{others}{last} x5\nstep 190ms\n");
+    let steps = |others: &str, samples: u32| format!("{PROCESS}{heavy} x120\n{others}{last} x{samples}\nstep 190ms\n");
     check(
-        &steps(""),
+        &steps("", 5),
         expect![[r#"
         one place: 96.0 % of 200 ms CPU is app.py:5 load
         blocks the event loop: for 190 ms, in app.py:5 load, called from app.py:3 answer
@@ -94,10 +94,19 @@ fn the_heaviest_call_is_named_where_the_steps_are_most_of_it() {
     );
     // Most of its time is in short steps: which of its calls is in the long one only the step itself tells.
     check(
-        &steps(&format!("{heavy} x300\n")),
+        &steps(&format!("{heavy} x300\n"), 60),
+        expect![[r#"
+        one place: 87.5 % of 768 ms CPU is app.py:5 load
+        and 12.5 % is app.py:4 answer
+        blocks the event loop: for 190 ms, in app.py:4 answer
+    "#]],
+    );
+    // A call that is seen for less than half of the step is not the one that it was in.
+    check(
+        &steps(&format!("{heavy} x300\n"), 5),
         expect![[r#"
         one place: 98.8 % of 680 ms CPU is app.py:5 load
-        blocks the event loop: for 190 ms, in app.py:4 answer
+        blocks the event loop: for 190 ms, in app.py:5 load, called from app.py:3 answer
     "#]],
     );
 }

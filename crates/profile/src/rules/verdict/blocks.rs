@@ -48,10 +48,12 @@ impl Blocks {
                 whole_ns = whole_ns.saturating_add(kept_ns(group));
             }
         }
-        // A step has one of its many stacks. Where most of a function's time is in such steps, its samples tell more.
+        // A step has one of its many stacks: the one of most of its time, if there is one. Where most of a function's time is in such steps,
+        // its samples tell more, and also where all samples of the step's place are less than half of the step.
+        let is_longest_elsewhere = by_place.get(&longest).is_none_or(|sum_ns| *sum_ns < longest_ns / 2);
         let heaviest = by_place.into_iter().max_by_key(|(_, sum_ns)| *sum_ns).map(|(given, _)| given);
         let Given { place, callback } =
-            heaviest.filter(|_| whole_ns <= in_steps_ns.saturating_mul(2)).unwrap_or(longest);
+            heaviest.filter(|_| is_longest_elsewhere || whole_ns <= in_steps_ns.saturating_mul(2)).unwrap_or(longest);
         let callback = (function(callback) != function(place)).then_some(callback);
         Some(Blocks { times: steps.len() as u64, longest_ns, place, callback })
     }
