@@ -40,13 +40,16 @@ pub enum SourceText {
     None,
 }
 
+/// The text of a file that was typed at a prompt or in a cell, by its name.
+pub type Typed<'p> = &'p dyn Fn(&str) -> Option<String>;
+
 /// Where texts are looked for, and how much of them is stored.
 #[derive(Clone, Copy)]
 pub struct Places<'p> {
     pub root: &'p Root,
     pub told: &'p Told,
     /// Asked for a text that is in no file. `None`: nobody is there to ask.
-    pub typed: Option<&'p dyn Fn(&str) -> Option<String>>,
+    pub typed: Option<Typed<'p>>,
     pub source: SourceText,
 }
 
