@@ -11,8 +11,11 @@
 #include <sys/msg.h>
 #include <sys/select.h>
 #include <sys/sem.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/un.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,9 +37,56 @@ static void work(long rounds)
     kept = sum;
 }
 
-enum { PAUSE, SIGSUSPEND, PPOLL, PSELECT, EPOLL_PWAIT, POLL, SELECT, NANOSLEEP, CLOCK_NANOSLEEP, EPOLL_WAIT, USLEEP, SEM_TIMEDWAIT, SEMTIMEDOP, SEMOP, MSGRCV };
+enum { PAUSE, SIGSUSPEND, PPOLL, PSELECT, EPOLL_PWAIT, POLL, SELECT, NANOSLEEP, CLOCK_NANOSLEEP, EPOLL_WAIT, USLEEP, SEM_TIMEDWAIT, SEMTIMEDOP,
+       THRD_SLEEP, RECV, SEND, ACCEPT, CONNECT, SEMOP, MSGRCV };
 
 static int semaphores = -1, queue = -1;
+
+/* Sockets on which nothing comes: one of a pair, into which nothing goes any more, one that listens, and one whose queue of callers is full. */
+static int pair[2], listens, is_full, fills;
+static struct sockaddr_un address_of_full;
+static socklen_t bytes_of_full;
+
+/* The kernel chooses the address. */
+static int listening(int callers, struct sockaddr_un *address, socklen_t *bytes)
+{
+    int made = socket(AF_UNIX, SOCK_STREAM, 0);
+    memset(address, 0, sizeof *address);
+    address->sun_family = AF_UNIX;
+    bind(made, (struct sockaddr *)address, sizeof address->sun_family);
+    listen(made, callers);
+    *bytes = sizeof *address;
+    getsockname(made, (struct sockaddr *)address, bytes);
+    return made;
+}
+
+static void open_sockets(void)
+{
+    struct sockaddr_un address;
+    socklen_t bytes;
+    socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
+    while (send(pair[0], "full", 4, MSG_DONTWAIT) > 0) {
+    }
+    listens = listening(1, &address, &bytes);
+    is_full = listening(0, &address_of_full, &bytes_of_full);
+    fills = socket(AF_UNIX, SOCK_STREAM, 0);
+    connect(fills, (struct sockaddr *)&address_of_full, bytes_of_full);
+}
+
+static void close_sockets(void)
+{
+    close(pair[0]);
+    close(pair[1]);
+    close(listens);
+    close(is_full);
+    close(fills);
+}
+
+static int limited(int descriptor, int option, struct timeval limit)
+{
+    setsockopt(descriptor, SOL_SOCKET, option, &limit, sizeof limit);
+    return descriptor;
+}
 
 static int wait_once(int way, const sigset_t *mask, long wait_ms)
 {
@@ -75,6 +125,28 @@ static int wait_once(int way, const sigset_t *mask, long wait_ms)
     }
     case SEMTIMEDOP:
         return semtimedop(semaphores, &less, 1, &time);
+    case THRD_SLEEP: {
+        /* It leaves errno alone. */
+        int slept = thrd_sleep(&time, 0);
+        errno = slept == -1 ? EINTR : 0;
+        return slept == 0 ? 0 : -1;
+    }
+    case RECV: {
+        char byte;
+        return (int)recv(limited(pair[0], SO_RCVTIMEO, as_timeval), &byte, 1, 0);
+    }
+    case SEND:
+        return (int)send(limited(pair[0], SO_SNDTIMEO, as_timeval), "x", 1, 0);
+    case ACCEPT:
+        return accept(limited(listens, SO_RCVTIMEO, as_timeval), 0, 0);
+    case CONNECT: {
+        int caller = limited(socket(AF_UNIX, SOCK_STREAM, 0), SO_SNDTIMEO, as_timeval);
+        int result = connect(caller, (struct sockaddr *)&address_of_full, bytes_of_full);
+        int failed = errno;
+        close(caller);
+        errno = failed;
+        return result;
+    }
     case SEMOP:
         return semop(semaphores, &less, 1);
     case MSGRCV: {
@@ -104,6 +176,7 @@ long spurious(long way, long count)
     sigemptyset(&mask);
     semaphores = semget(IPC_PRIVATE, 1, 0600);
     queue = msgget(IPC_PRIVATE, 0600);
+    open_sockets();
     sigaction(SIGALRM, &action, &before);
     setitimer(ITIMER_REAL, &every, 0);
     for (long turn = 0; turn < count; turn++) {
@@ -117,6 +190,7 @@ long spurious(long way, long count)
     sigaction(SIGALRM, &before, 0);
     semctl(semaphores, 0, IPC_RMID);
     msgctl(queue, IPC_RMID, 0);
+    close_sockets();
     return bad;
 }
 
@@ -127,6 +201,7 @@ long interrupted(long way, long count)
     sigset_t mask;
     sigemptyset(&mask);
     semaphores = semget(IPC_PRIVATE, 1, 0600);
+    open_sockets();
     for (long turn = 0; turn < count; turn++) {
         work(turn % 97 * 30);
         if (wait_once((int)way, &mask, 1) == -1 && errno == EINTR) {
@@ -134,6 +209,7 @@ long interrupted(long way, long count)
         }
     }
     semctl(semaphores, 0, IPC_RMID);
+    close_sockets();
     return interruptions;
 }
 

@@ -197,9 +197,9 @@ impl Descriptor {
         unsafe {
             // The kernel says with each message who sent it.
             let (yes, yes_bytes) = (1_i32, size_of::<i32>() as u32);
-            let passed =
-                libc::setsockopt(socket.0, libc::SOL_SOCKET, libc::SO_PASSCRED, (&raw const yes).cast(), yes_bytes);
-            if passed != 0 {
+            let (level, option) = (libc::SOL_SOCKET, libc::SO_PASSCRED);
+            // By its number, as the two calls below: genba's functions of these names are the program's.
+            if libc::syscall(libc::SYS_setsockopt, socket.0, level, option, &raw const yes, yes_bytes) != 0 {
                 return None;
             }
             let mut address: libc::sockaddr_un = core::mem::zeroed();
@@ -253,7 +253,8 @@ impl Descriptor {
             (*header).cmsg_type = libc::SCM_RIGHTS;
             (*header).cmsg_len = libc::CMSG_LEN(size_of_val(&numbers) as u32) as usize;
             libc::CMSG_DATA(header).cast::<[i32; 2]>().write_unaligned(numbers);
-            libc::sendmsg(socket.0, &raw const message, libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL);
+            let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
+            libc::syscall(libc::SYS_sendmsg, socket.0, &raw const message, flags);
         }
     }
 
@@ -286,7 +287,8 @@ impl Descriptor {
             let room =
                 libc::CMSG_SPACE(size_of::<[i32; 2]>() as u32) + libc::CMSG_SPACE(size_of::<libc::ucred>() as u32);
             message.msg_controllen = room as usize;
-            if libc::recvmsg(self.0, &raw mut message, libc::MSG_DONTWAIT | libc::MSG_CMSG_CLOEXEC) < 0 {
+            let flags = libc::MSG_DONTWAIT | libc::MSG_CMSG_CLOEXEC;
+            if libc::syscall(libc::SYS_recvmsg, self.0, &raw mut message, flags) < 0 {
                 return None;
             }
             let (mut sender, mut two) = (None, None);

@@ -50,10 +50,7 @@ as_in_the_kernel! {
     "read" SYS_read
     "readlink" SYS_readlink
     "readlinkat" SYS_readlinkat
-    "recvmsg" SYS_recvmsg
     "renameat" SYS_renameat
-    "sendmsg" SYS_sendmsg
-    "setsockopt" SYS_setsockopt
     "socket" SYS_socket
     "stat" SYS_stat
     "stat64" SYS_stat
