@@ -1,5 +1,6 @@
 //! Children that have ended, and the CPU that the kernel says they used: a killed child could not record its last part.
 //! Owns: the queue from the program's threads, which wait for children, to the sampler. Never: waits, allocates, or drops one uncounted.
+//! A program that traces others is told of their ends and of their threads' as of its children's: a reader leaves them out by the parent.
 
 use crate::process::life;
 use crate::system::proc::monotonic_ns;

@@ -230,7 +230,9 @@ fn what_a_killed_process_used_after_its_last_block_is_not_recorded() {
 
 #[test]
 fn what_others_used_is_not_missing_in_a_process() {
-    // Its own children, told by itself; a program that it became; another parent's child; one whose pid it has only later.
+    // Its own children, told by itself; a program that it became; another parent's child; one whose pid it has only later. The kernel tells a
+    // tracer of the ends of threads, and of processes that are nobody's child of its: the number of the one is no process's, and the others have
+    // another parent.
     let parent = "process 7 3.13.0\n f@a.py:1 x200\n";
     let no_end = "process 8 (CPython 3.13.0) has no end in this recording: killed, or still running; the last quarter of a second may be missing\n";
     let quiet = |recording: String, expected: &str| {
@@ -242,5 +244,6 @@ fn what_others_used_is_not_missing_in_a_process() {
     quiet(format!("{parent} reaped 8 300ms 260ms\n {child} children 100ms"), no_end);
     quiet(format!("{parent} reaped 8 300ms 260ms\n {child} exec 150ms"), "");
     quiet(format!("{parent} reaped 9 300ms 260ms\n {child}"), no_end);
+    quiet(format!("{parent} reaped 9 200ms 150ms\n reaped 8 300ms 260ms\n {child} children 100ms"), no_end);
     quiet(format!("process 6 3.13.0\n reaped 8 300ms 260ms\n {parent} {child}"), no_end);
 }
