@@ -104,6 +104,7 @@ TABLE: dict[str, Row] = {
     "tests/memory/test_gc_try.py": ONE,
     # libc, the kernel, signals.
     "tests/harmless": Spread(KINDS),
+    "tests/harmless/processes/test_after_forks.py": Spread(KINDS, 2),
     "tests/harmless/processes/test_cpython.py": ALL,
     "tests/harmless/processes/test_harmless.py::test_an_embedded_interpreter_that_is_not_there_yet_or_any_more": IN_THE_OPEN,
     "tests/harmless/processes/test_lost_path.py::test_the_recording_goes_on_after_a_fork": KINDS,
