@@ -2,8 +2,6 @@
 have odd names."""
 
 import os
-import re
-import shlex
 import signal
 import subprocess
 import time
@@ -14,12 +12,7 @@ from pathlib import Path
 import pytest
 
 from inside import Inside, inside  # noqa: F401  (fixture)
-from recording import REPOSITORY, binary
-
-PAGE = (REPOSITORY / "docs/recipes/pytest.md").read_text()
-TOOLS = REPOSITORY / "build/tools"
-# Four spaces, to the next line with none.
-BLOCKS = re.findall(r"(?:^    .*\n(?:^\n(?=    ))?)+", PAGE, re.MULTILINE)
+from recipes import TOOLS, block, commands, environment, of_a_run, of_a_terminal, types
 
 # All of them pass without the fixture.
 ODD_NAMES = '''
@@ -50,13 +43,7 @@ def test_computes():
     while time.monotonic() < until:
         sum(range(1000))
 """
-COMMANDS = [line for text in BLOCKS for line in re.findall(r"^    (genba .*)$", text, re.MULTILINE)]
-
-
-def block(word: str) -> str:
-    """The one block of code with that word in it."""
-    [found] = [text for text in BLOCKS if word in text]
-    return re.sub(r"^    ", "", found, flags=re.MULTILINE)
+COMMANDS = commands("pytest")
 
 
 @pytest.fixture(autouse=True)
@@ -67,7 +54,7 @@ def with_tools() -> None:
 
 def test_the_fixture(inside: Inside) -> None:
     workshop = inside.workshop
-    workshop.write("conftest.py", block("@pytest.fixture"))
+    workshop.write("conftest.py", block("pytest", "@pytest.fixture"))
     workshop.write("test_odd.py", ODD_NAMES)
     paths = {"PYTHONPATH": f"{inside.environment['PYTHONPATH']}:{workshop.program('build/tools/site-packages')}"}
     done = inside.run([workshop.interpreter.path, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_odd.py"], paths)
@@ -85,47 +72,33 @@ def test_the_commands(inside: Inside, tmp_path: Path) -> None:
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests/test_shop.py").write_text(TEST_SHOP)
     (tmp_path / "shop.py").write_text(SHOP)
-    paths = {"PATH": f"{binary().parent}:{TOOLS}/bin:/usr/bin:/bin", "VIRTUAL_ENV": str(TOOLS)}
-    commands = [command for command in COMMANDS if not of_a_run(command)]
-    assert len(commands) == 10
-    for command in commands:
-        types(command, tmp_path, inside.workshop.place.environment(paths))
+    typed = [command for command in COMMANDS if not of_a_run(command)]
+    assert len(typed) == 10
+    for command in typed:
+        types(command, tmp_path, environment(inside.workshop))
 
 
 def test_the_commands_on_a_run_that_hangs(inside: Inside, tmp_path: Path) -> None:
     (tmp_path / "test_runs.py").write_text(TEST_RUNS)
-    environment = inside.workshop.place.environment({"PATH": f"{binary().parent}:{TOOLS}/bin:/usr/bin:/bin", "VIRTUAL_ENV": str(TOOLS)})
-    commands = [command for command in COMMANDS if of_a_run(command)]
-    assert len(commands) == 5
-    with hanging(tmp_path, environment) as pid:
+    shell = environment(inside.workshop)
+    typed = [command for command in COMMANDS if of_a_run(command)]
+    assert len(typed) == 5
+    with hanging(tmp_path, shell) as pid:
         said, until = "", time.monotonic() + 60
         while not all(f"  {name} " in said for name in ("test_waits", "test_computes")):
             assert time.monotonic() < until, said
-            said = types("genba dump PID --children", tmp_path, environment, pid)
-        for command in commands:
-            # tests/running/test_top.py types into a terminal.
-            if not command.startswith("genba top "):
-                types(command, tmp_path, environment, pid)
-    assert " test_computes " in types("genba report", tmp_path, environment)
-    assert " test_waits " in types("genba report --weight wall --focus test_waits", tmp_path, environment)
-
-
-def of_a_run(command: str) -> bool:
-    """Of one that is there already."""
-    return " PID" in command or command.split("#")[0].strip() == "genba ps"
-
-
-def types(command: str, folder: Path, environment: dict[str, str], pid: int | None = None) -> str:
-    words = [str(pid) if word == "PID" else word for word in shlex.split(command, comments=True)]
-    done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
+            said = types("genba dump PID --children", tmp_path, shell, pid)
+        for command in typed:
+            if not of_a_terminal(command):
+                types(command, tmp_path, shell, pid)
+    assert " test_computes " in types("genba report", tmp_path, shell)
+    assert " test_waits " in types("genba report --weight wall --focus test_waits", tmp_path, shell)
 
 
 @contextmanager
-def hanging(folder: Path, environment: dict[str, str]) -> Iterator[int]:
-    command, environment = ["pytest", "-n", "2"], {**environment, "PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True) as run:
+def hanging(folder: Path, shell: dict[str, str]) -> Iterator[int]:
+    command, shell = ["pytest", "-n", "2"], {**shell, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(command, cwd=folder, env=shell, stdout=subprocess.PIPE, text=True, start_new_session=True) as run:
         try:
             # The workers are there.
             assert run.stdout and any(line.startswith("2 workers [2 items]") for line in run.stdout)

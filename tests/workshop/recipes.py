@@ -1,0 +1,51 @@
+"""Pages of docs/recipes, followed as they are written: their blocks of code, and their commands as a reader types them.
+
+Owns: finding both, and the environment of that reader's shell. Never: judges what a command prints.
+"""
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+from recording import REPOSITORY, Workshop, binary
+
+TOOLS = REPOSITORY / "build/tools"
+
+
+def blocks(name: str) -> list[str]:
+    """The blocks of docs/recipes/NAME.md: four spaces, to the next line with none."""
+    page = (REPOSITORY / f"docs/recipes/{name}.md").read_text()
+    return re.findall(r"(?:^    .*\n(?:^\n(?=    ))?)+", page, re.MULTILINE)
+
+
+def block(name: str, word: str) -> str:
+    """The one block of code with that word in it."""
+    [found] = [text for text in blocks(name) if word in text]
+    return re.sub(r"^    ", "", found, flags=re.MULTILINE)
+
+
+def commands(name: str) -> list[str]:
+    return [line for text in blocks(name) for line in re.findall(r"^    (genba .*)$", text, re.MULTILINE)]
+
+
+def of_a_run(command: str) -> bool:
+    """Of one that is there already."""
+    return " PID" in command or command.split("#")[0].strip() == "genba ps"
+
+
+def of_a_terminal(command: str) -> bool:
+    """tests/running/test_top.py types into one."""
+    return command.startswith("genba top ")
+
+
+def environment(workshop: Workshop, **more: str) -> dict[str, str]:
+    path = f"{binary().parent}:{TOOLS}/bin:{TOOLS}/site-packages/bin:/usr/bin:/bin"
+    return workshop.place.environment({"PATH": path, "VIRTUAL_ENV": str(TOOLS), **more})
+
+
+def types(command: str, folder: Path, environment: dict[str, str], pid: int | None = None) -> str:
+    words = [str(pid) if word == "PID" else word for word in shlex.split(command, comments=True)]
+    done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
