@@ -57,5 +57,7 @@ def test_a_clock_that_is_preloaded(workshop: Workshop, other_clock: Path, place:
     run.check_laws()
     profile = run.profile()
     assert began_ns <= profile["meta"]["start_realtime_ns"] <= time.time_ns()
+    said = [mark["text"] for mark in profile["marks"] if mark["kind"] == "note" and "reads the clock of" in mark["text"]]
+    assert len(said) == 1 and library in said[0], profile["marks"]
     assert profile.sum("samples", lambda row: row.state in RUNNING and "hot" in row.names()) > 20
     assert not any(process["accounting"]["dropped"].get("stopped", 0) for process in profile["processes"])

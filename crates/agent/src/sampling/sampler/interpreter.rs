@@ -1,8 +1,9 @@
-//! What the sampler knows of the interpreter: the lists of thread states, names of threads, and how far its layout is believed.
-//! Owns: what a question says of both. Never: lets the handler use a layout that was not checked (I-10). A part of sampler.rs.
+//! What the sampler knows of the interpreter: the lists of thread states, names of threads, how far its layout is believed, and whose clock it reads.
+//! Owns: what a question says of these. Never: lets the handler use a layout that was not checked (I-10). A part of sampler.rs.
 
 use super::{LayoutTrust, Sampler};
 use crate::process::safe_point;
+use crate::system::real::direct;
 use crate::system::signals;
 use genba_format::proto;
 use genba_python::check::fits;
@@ -53,6 +54,17 @@ impl Sampler {
                 let text = "this interpreter's structures are not where its version says: Python frames are left out";
                 self.recorder.mark(proto::MarkKind::Note, text, 0);
             }
+        }
+    }
+
+    /// Once: a forked child has it from its parent.
+    pub(super) fn note_other_clock(&mut self) {
+        if let Some(library) = direct::other_clock().filter(|_| !self.is_child) {
+            let library = library.to_string_lossy();
+            let text = format!(
+                "the program reads the clock of {library}: times of this recording are the kernel's, and may be others"
+            );
+            self.recorder.mark(proto::MarkKind::Note, &text, 0);
         }
     }
 

@@ -6,7 +6,7 @@
 
 use crate::system::symbols;
 use core::arch::global_asm;
-use std::ffi::CStr;
+use std::ffi::{CStr, c_char};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 /// Functions with the arguments of their system call. The compiler cannot make them: what it makes under such a name is seen by the program.
@@ -179,6 +179,8 @@ global_asm!(
 
 /// libc's `clock_gettime`; 0: not found yet.
 static CLOCK: AtomicU64 = AtomicU64::new(0);
+/// The name of the file whose clock the program has in place of libc's; 0: it has libc's.
+static OTHER_CLOCK: AtomicU64 = AtomicU64::new(0);
 
 /// Functions for genba's own threads. libc has had these in libpthread before glibc 2.34: there the search decides.
 const OWN: [&CStr; 3] = [c"pthread_create", c"pthread_detach", c"pthread_timedjoin_np"];
@@ -188,10 +190,22 @@ static FOUND: [AtomicU64; OWN.len()] = [const { AtomicU64::new(0) }; OWN.len()];
 pub fn find_all() {
     if let Some(clock) = symbols::of_libc(c"clock_gettime") {
         CLOCK.store(clock, SeqCst);
+        if !symbols::is_defined_beside(c"clock_gettime", clock)
+            && let Some(file) = symbols::address(c"clock_gettime").and_then(symbols::file_around)
+        {
+            OTHER_CLOCK.store(file.as_ptr() as u64, SeqCst);
+        }
     }
     for at in 0..OWN.len() {
         let _ = own(at);
     }
+}
+
+/// The library that was loaded with the program and has a clock of its own for it. Asked for its name alone.
+pub fn other_clock() -> Option<&'static CStr> {
+    let name = OTHER_CLOCK.load(SeqCst) as *const c_char;
+    // SAFETY: null or the linker's own name of that file, which stays.
+    (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) })
 }
 
 /// The place of a function in `OWN`.
@@ -242,7 +256,7 @@ pub(crate) use of_libc;
 
 #[cfg(test)]
 mod tests {
-    use super::{CLOCK, find_all};
+    use super::{CLOCK, find_all, other_clock};
     use crate::system::errno;
     use crate::system::symbols;
     use std::sync::atomic::Ordering::SeqCst;
@@ -277,6 +291,7 @@ mod tests {
         let before = read();
         find_all();
         assert_eq!(Some(CLOCK.load(SeqCst)), symbols::of_libc(c"clock_gettime"));
+        assert_eq!(other_clock(), None);
         let after = read();
         assert!(before.0 == 0 && before < after, "{before:?} {after:?}");
         // SAFETY: no clock has this number.
