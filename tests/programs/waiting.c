@@ -234,6 +234,8 @@ static void *wait_for_ever(void *way)
     sigset_t all;
     int number;
     siginfo_t info;
+    char byte;
+    struct timeval minute = {60, 0};
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, 0);
     for (;;) {
@@ -244,18 +246,22 @@ static void *wait_for_ever(void *way)
         case 1:
             sigwait(&all, &number);
             break;
-        default:
+        case 2:
             sigwaitinfo(&all, &info);
+            break;
+        default:
+            recv(limited(pair[0], SO_RCVTIMEO, minute), &byte, 1, 0);
         }
     }
     return 0;
 }
 
-/* Threads that wait in pause, sigwait and sigwaitinfo are cancelled there. Returns how many were. */
+/* Threads that wait in pause, sigwait, sigwaitinfo and for a socket with a time limit are cancelled there. Returns how many were. */
 long cancelled(void)
 {
     long count = 0;
-    for (long way = 0; way < 3; way++) {
+    open_sockets();
+    for (long way = 0; way < 4; way++) {
         pthread_t thread;
         void *result = 0;
         pthread_create(&thread, 0, wait_for_ever, (void *)way);
@@ -264,5 +270,6 @@ long cancelled(void)
         pthread_join(thread, &result);
         count += result == PTHREAD_CANCELED;
     }
+    close_sockets();
     return count;
 }

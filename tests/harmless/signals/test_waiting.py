@@ -34,7 +34,7 @@ def test_pause_and_its_kin_return_for_the_program_s_signals_only(workshop: Works
 def test_waits_can_be_cancelled(workshop: Workshop, waiting: Path) -> None:
     text = LOAD + "print(library.cancelled())\n"
     run = same_both_ways(workshop, workshop.write("cancels.py", text), workshop.take(waiting))
-    assert run.answer() == 3
+    assert run.answer() == 4
 
 
 def test_python_s_own_waits(workshop: Workshop) -> None:

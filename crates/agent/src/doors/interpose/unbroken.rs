@@ -25,17 +25,22 @@ fn a_socket_is_limited() -> bool {
     A_SOCKET_IS_LIMITED.load(SeqCst)
 }
 
+/// Whether a call with these flags may meet a socket with a limit, and may wait there.
+fn may_be_limited(flags: c_int) -> bool {
+    flags & libc::MSG_DONTWAIT == 0 && a_socket_is_limited()
+}
+
 /// # Safety
 /// As libc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn setsockopt(
+pub unsafe extern "C-unwind" fn setsockopt(
     socket: c_int,
     level: c_int,
     option: c_int,
     value: *const c_void,
     bytes: libc::socklen_t,
 ) -> c_int {
-    type Set = unsafe extern "C" fn(c_int, c_int, c_int, *const c_void, libc::socklen_t) -> c_int;
+    type Set = unsafe extern "C-unwind" fn(c_int, c_int, c_int, *const c_void, libc::socklen_t) -> c_int;
     /// SO_RCVTIMEO and SO_SNDTIMEO, each with its older and its newer number (asm-generic/socket.h).
     const LIMITS: [c_int; 4] = [20, 21, 66, 67];
     let real = next!(c"setsockopt", Set, -1);
@@ -103,19 +108,19 @@ unbroken! {
     accept c"accept" (socket: c_int, from: Address, bytes: Bytes) -> c_int, -1, a_socket_is_limited();
     accept4 c"accept4" (socket: c_int, from: Address, bytes: Bytes, flags: c_int) -> c_int, -1, a_socket_is_limited();
     connect c"connect" (socket: c_int, to: To, bytes: libc::socklen_t) -> c_int, -1, a_socket_is_limited();
-    recv c"recv" (socket: c_int, data: *mut c_void, bytes: usize, flags: c_int) -> isize, -1, a_socket_is_limited();
-    __recv_chk c"__recv_chk" (socket: c_int, data: *mut c_void, bytes: usize, room: usize, flags: c_int) -> isize, -1, a_socket_is_limited();
+    recv c"recv" (socket: c_int, data: *mut c_void, bytes: usize, flags: c_int) -> isize, -1, may_be_limited(flags);
+    __recv_chk c"__recv_chk" (socket: c_int, data: *mut c_void, bytes: usize, room: usize, flags: c_int) -> isize, -1, may_be_limited(flags);
     recvfrom c"recvfrom" (socket: c_int, data: *mut c_void, bytes: usize, flags: c_int, from: Address, from_bytes: Bytes) -> isize, -1,
-        a_socket_is_limited();
+        may_be_limited(flags);
     __recvfrom_chk c"__recvfrom_chk"
         (socket: c_int, data: *mut c_void, bytes: usize, room: usize, flags: c_int, from: Address, from_bytes: Bytes) -> isize, -1,
-        a_socket_is_limited();
-    recvmsg c"recvmsg" (socket: c_int, message: *mut libc::msghdr, flags: c_int) -> isize, -1, a_socket_is_limited();
+        may_be_limited(flags);
+    recvmsg c"recvmsg" (socket: c_int, message: *mut libc::msghdr, flags: c_int) -> isize, -1, may_be_limited(flags);
     recvmmsg c"recvmmsg" (socket: c_int, messages: *mut libc::mmsghdr, count: c_uint, flags: c_int, wait: Left) -> c_int, -1,
-        a_socket_is_limited() || !wait.is_null();
-    send c"send" (socket: c_int, data: *const c_void, bytes: usize, flags: c_int) -> isize, -1, a_socket_is_limited();
+        flags & libc::MSG_DONTWAIT == 0 && (a_socket_is_limited() || !wait.is_null());
+    send c"send" (socket: c_int, data: *const c_void, bytes: usize, flags: c_int) -> isize, -1, may_be_limited(flags);
     sendto c"sendto" (socket: c_int, data: *const c_void, bytes: usize, flags: c_int, to: To, to_bytes: libc::socklen_t) -> isize, -1,
-        a_socket_is_limited();
-    sendmsg c"sendmsg" (socket: c_int, message: *const libc::msghdr, flags: c_int) -> isize, -1, a_socket_is_limited();
-    sendmmsg c"sendmmsg" (socket: c_int, messages: *mut libc::mmsghdr, count: c_uint, flags: c_int) -> c_int, -1, a_socket_is_limited();
+        may_be_limited(flags);
+    sendmsg c"sendmsg" (socket: c_int, message: *const libc::msghdr, flags: c_int) -> isize, -1, may_be_limited(flags);
+    sendmmsg c"sendmmsg" (socket: c_int, messages: *mut libc::mmsghdr, count: c_uint, flags: c_int) -> c_int, -1, may_be_limited(flags);
 }
