@@ -23,6 +23,8 @@ LOST_NS_MAX = (250 + 1 + 3 * 4) * 1_000_000
 def test_kill_9(workshop: Workshop, stalls: Stalls, turn: int) -> None:
     chance = random.Random(f"{SEED} {workshop.interpreter.name} {turn}")
     lines = chance.randrange(40, 160)
+    # It may be killed in the middle of a block.
+    workshop.may_be_unfinished = True
     process = workshop.start(
         [workshop.interpreter.path, workshop.program("tests/programs/progress.py")],
         ["-o", f"{workshop.place.inside}/killed.genba"],
@@ -58,6 +60,8 @@ def test_a_signal_that_genba_passes_on_lets_the_program_write_first(workshop: Wo
     so a turn counts in which this machine kept nobody waiting for half of that. Of most of these nothing is missing that was used before the signal."""
     chance = random.Random(f"{SEED} {workshop.interpreter.name} passed on")
     missing = []
+    # On a busy machine the block may not be whole when the command has waited for long enough.
+    workshop.may_be_unfinished = True
     for turn in range(TURNS_MAX):
         if len(missing) == TURNS:
             break
