@@ -96,10 +96,9 @@ fn the_heaviest_call_is_named_where_the_steps_are_most_of_it() {
     check(
         &steps(&format!("{heavy} x300\n"), 60),
         expect![[r#"
-        one place: 87.5 % of 768 ms CPU is app.py:5 load
-        and 12.5 % is app.py:4 answer
-        blocks the event loop: for 190 ms, in app.py:4 answer
-    "#]],
+            one place: 87.5 % of 768 ms CPU is app.py:5 load
+            blocks the event loop: for 190 ms, in app.py:4 answer
+        "#]],
     );
     // A call that is seen for less than half of the step is not the one that it was in.
     check(
