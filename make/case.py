@@ -314,8 +314,9 @@ def run(name: str, genba: str, python: str, update: bool, seconds_max: float) ->
                 for left in reversed(range(TRIES)):
                     tried = time.monotonic()
                     code, said = stage.run(step, max(1.0, began + lost + seconds_max - tried))
-                    # By what genba itself says of the machine; another answer than that of a quiet one is no news then.
-                    if left == 0 or code not in step.ends or not missing(step, said, stage.version) or not was_disturbed(said):
+                    # By what genba itself says of the machine; another answer than that of a quiet one is no news then, and no screen for a page.
+                    is_answer = not update and not missing(step, said, stage.version)
+                    if left == 0 or code not in step.ends or is_answer or not was_disturbed(said):
                         break
                     print(f"{said}\nonce more: others took the CPU from it", flush=True)
                     stage.forget(before)

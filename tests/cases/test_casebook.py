@@ -238,6 +238,15 @@ def test_a_command_on_a_disturbed_machine_is_run_again(made, sign: str) -> None:
     assert (page.parent.parent / "n").read_text() == "xxx\n"
 
 
+def test_a_screen_of_a_disturbed_machine_is_made_again(made) -> None:
+    run, page = made(f"<!-- case: {COUNTED}; echo '1,444 involuntary'\nshows: x\n-->\n```console\n$ x\nx\n```\n")
+    assert run().returncode == 0
+    assert (page.parent.parent / "n").read_text() == "x\n"
+    (page.parent.parent / "n").unlink()
+    assert run("--update").returncode == 0
+    assert (page.parent.parent / "n").read_text() == "xxx\n"
+
+
 @pytest.mark.parametrize("sign", ["12 involuntary", "noise: two equal commands seem up to 4.9 % apart", "ticks 4,361 = sampled 4,300 + dropped 61"])
 def test_a_command_on_a_quiet_machine_is_run_once(made, sign: str) -> None:
     run, page = made(f"<!-- case: {COUNTED}; echo '{sign}'\nshows: xxx$\n-->\n")
