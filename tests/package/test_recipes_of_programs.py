@@ -157,7 +157,7 @@ def test_a_program_that_hangs(workshop: Workshop, tmp_path: Path) -> None:
         said = follow(typed, tmp_path, shell, process.pid)
     for command in ("genba dump PID --children", "genba dump PID --locals", "genba dump PID --native"):
         assert all(name in said[command] for name in ("reserve", "count", "computes")), said[command]
-    assert "waiting for a lock" in said["genba dump PID --children"]
+    assert "waiting for a threading." in said["genba dump PID --children"]
     assert "computes" in said["genba report"]
 
 

@@ -17,6 +17,7 @@ import ctypes, fcntl, json, os, queue, resource, signal, sys, threading, time, w
 warnings.simplefilter("ignore")  # a fork beside a thread
 door, begins = sys.argv[1:3]
 libc = ctypes.CDLL(None, use_errno=True)
+os.urandom(1)  # a CPython built without getrandom keeps /dev/urandom open
 if door == "import genba":
     import genba
     genba.start("own.genba")
