@@ -4,6 +4,7 @@ import os
 import re
 import select
 import shutil
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -76,11 +77,14 @@ def test_a_page_has_a_picture(name: str) -> None:
     """One, which `make pictures` can make anew, with words for those who do not see it."""
     folder = REPOSITORY / "casebook" / name
     page = (folder / "README.md").read_text()
-    (says, file), = re.findall(r"^<!-- picture: \w+ \w+ \d+: .*genba run .*-o picture\.genba .* -->\n!\[(.+)\]\((.+\.png)\)\n", page, re.MULTILINE)
+    (height, says, file), = re.findall(r"^<!-- picture: \w+ \w+ (\d+): .*genba run .*-o picture\.genba .* -->\n!\[(.+)\]\((.+\.png)\)\n", page, re.MULTILINE)
     assert len(says.split()) > 8, says
     assert page.count("![") == 1 and [path.name for path in folder.glob("*.png")] == [file]
     picture = (folder / file).read_bytes()
     assert picture.startswith(b"\x89PNG") and len(picture) <= PICTURE_BYTES_MAX, len(picture)
+    # As its mark asks for: an older one may show something else.
+    pixels_wide, pixels_high = struct.unpack(">II", picture[16:24])
+    assert pixels_wide == 1000 and pixels_high <= int(height)
 
 
 @pytest.mark.parametrize("name", CASES)
