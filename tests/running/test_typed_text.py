@@ -5,7 +5,7 @@ from looked_at import started as looked_at
 from recording import Workshop
 from running_program import started
 
-# As IPython's compiler does for each cell: an entry of `linecache` without a time. One with a time stands for a file that was read once.
+# As IPython's compiler does for each cell: an entry of `linecache` without a time. An entry with a time was read from a file.
 CELLS = """\
 import linecache, os, select, sys, threading
 

@@ -1,5 +1,5 @@
 //! The text of code that somebody typed and that is in no file: a notebook's cells, which IPython hands to `linecache`.
-//! Owns: what an entry of `linecache.cache` has to look like. Never: takes an entry that stands for a file. Keeps: I-06, I-07.
+//! Owns: the shape of an entry in `linecache.cache`. Never: takes an entry that was read from a file. Keeps: I-06, I-07.
 //! Sources: CPython 3.11 to 3.15, Lib/linecache.py (size, time, lines, name); IPython 8, core/compilerop.py (the time is None).
 
 use genba_python::interpreter::objects;
