@@ -62,7 +62,7 @@ impl Sampler {
         if let Some(library) = direct::other_clock().filter(|_| !self.is_child) {
             let library = library.to_string_lossy();
             let text = format!(
-                "the program reads the clock of {library}: times of this recording are the kernel's, and may be others"
+                "the program reads the clock of {library}; times in this recording are the kernel's, and may differ"
             );
             self.recorder.mark(proto::MarkKind::Note, &text, 0);
         }
