@@ -69,7 +69,7 @@ pub fn how(page: &Page) -> String {
     }
     text.push_str(&asked(page));
     text.push_str(&format!(
-        "not reached: objects that only C code holds, mostly short strings: in genba's tests at most {} % of more than 250,000\n",
+        "not reached: objects that only C code holds, mostly short strings (in genba's tests at most {} % of over 250,000 objects)\n",
         page.unreached.share_max * 100.0
     ));
     text.push_str(&memory(page));
