@@ -122,8 +122,8 @@ fn known_or<T: Clone>(known: &Known<T>, index: ExtentIndex, find: impl FnOnce() 
 #[derive(Clone, Copy)]
 struct Interpreter {
     type_type: u64,
-    /// As from 3.14 on.
-    has_unicode_writer: bool,
+    /// 11, 14 or 15: the minor version at the least, by what the file exports.
+    minor: u8,
 }
 
 impl<'a> Names<'a> {
@@ -303,15 +303,22 @@ impl<'a> Names<'a> {
         let deeds = landmarks::deeds_of(&self.image, extents, flow, index, &|to| self.called(to));
         let callers = || {
             let edges = flow.edges_to(extents, index).iter();
-            edges.filter_map(|edge| self.called(extents.get(edge.from?).start)).collect()
+            let name = |index| self.called(extents.get(index).start);
+            let of_whole = |part| name(Lineage { extents, flow }.whole_of(part)?);
+            edges.filter_map(|edge| edge.from).filter_map(|from| name(from).or_else(|| of_whole(from))).collect()
         };
-        landmarks::name_of(&deeds, &callers, interpreter.has_unicode_writer)
+        landmarks::name_of(&deeds, &callers, interpreter.minor)
     }
 
     fn interpreter(&self) -> Option<Interpreter> {
         *self.interpreter.get_or_init(|| {
-            let has_unicode_writer = self.image.dynamic_data("PyUnicodeWriter_Create").is_some();
-            Some(Interpreter { type_type: self.image.dynamic_data("PyType_Type")?, has_unicode_writer })
+            let exports = |name| self.image.exported(name).is_some();
+            let minor = match () {
+                () if exports("_Py_VectorCallInstrumentation_StackRefSteal") => 15,
+                () if exports("PyUnicodeWriter_Create") => 14,
+                () => 11,
+            };
+            Some(Interpreter { type_type: self.image.exported("PyType_Type")?, minor })
         })
     }
 

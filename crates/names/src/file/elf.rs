@@ -140,8 +140,8 @@ impl<'a> Image<'a> {
             .and_then(|entry| strings.get(u32::try_from(entry.d_val(LITTLE)).ok()?).ok())
     }
 
-    /// Where a public variable of this file lies.
-    pub(crate) fn dynamic_data(&self, name: &str) -> Option<u64> {
+    /// Where a public variable or function of this file lies.
+    pub(crate) fn exported(&self, name: &str) -> Option<u64> {
         let symbols = self.sections.symbols(LITTLE, self.bytes, elf::SHT_DYNSYM).ok()?;
         symbols
             .iter()

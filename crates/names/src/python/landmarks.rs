@@ -18,8 +18,8 @@ struct Rule {
     never: &'static [&'static str],
     /// Exported functions that call it.
     under: &'static [&'static str],
-    /// The name that is 3.14's and later.
-    since_3_14: bool,
+    /// The minor version that this name came with, or this shape of it.
+    since: u8,
 }
 
 /// Text that any function has which calls through `tp_call` (Include/internal/pycore_ceval.h, Objects/call.c).
@@ -30,7 +30,7 @@ const NO_ARGUMENTS: &str = "%U takes no arguments (%zd given)";
 const ONE_ARGUMENT: &str = "%U takes exactly one argument (%zd given)";
 const UNBOUND: &str = "unbound method %U needs an argument";
 
-const RULES: [Rule; 16] = [
+const RULES: [Rule; 17] = [
     // Python/pythonrun.c, from the outermost to the innermost.
     Rule {
         name: "_PyRun_AnyFile",
@@ -45,7 +45,7 @@ const RULES: [Rule; 16] = [
             "__main__",
         ],
         under: &["PyRun_AnyFileExFlags"],
-        since_3_14: true,
+        since: 14,
     },
     Rule {
         name: "_PyRun_SimpleFile",
@@ -53,7 +53,7 @@ const RULES: [Rule; 16] = [
         texts: &["python: Can't reopen .pyc file\n", "__main__"],
         never: &["_PyArena_New", "isatty", "PYTHONSTARTUP", "%S: can't open file %R: [Errno %d] %s\n"],
         under: &[],
-        since_3_14: true,
+        since: 14,
     },
     Rule {
         name: "_PyRun_File",
@@ -61,7 +61,7 @@ const RULES: [Rule; 16] = [
         texts: &[],
         never: &["__main__", "PyMarshal_ReadLongFromFile", "PyEval_EvalCode", "linecache", "exec", "ps1", "encoding"],
         under: &["PyRun_FileExFlags"],
-        since_3_14: true,
+        since: 14,
     },
     Rule {
         name: "run_mod",
@@ -69,7 +69,7 @@ const RULES: [Rule; 16] = [
         texts: &["linecache._register_code is not callable", "exec"],
         never: &["_PyArena_New", "_PyArena_Free", "__main__"],
         under: &[],
-        since_3_14: false,
+        since: 11,
     },
     Rule {
         name: "run_eval_code_obj",
@@ -77,7 +77,7 @@ const RULES: [Rule; 16] = [
         texts: &["__builtins__", "globals must be a real dict…"],
         never: &["exec", "linecache", "_PyArena_New", "__main__"],
         under: &[],
-        since_3_14: false,
+        since: 11,
     },
     // Modules/main.c
     Rule {
@@ -86,7 +86,7 @@ const RULES: [Rule; 16] = [
         texts: &[],
         never: &["PyConfig_Read"],
         under: &["Py_BytesMain"],
-        since_3_14: false,
+        since: 11,
     },
     // Objects/call.c, Objects/descrobject.c. A copy for fewer arguments is the same function.
     Rule {
@@ -107,7 +107,7 @@ const RULES: [Rule; 16] = [
             "PyInstanceMethod_New",
             "_PyObject_Call_Prepend",
         ],
-        since_3_14: false,
+        since: 11,
     },
     Rule {
         name: "_PyObject_MakeTpCall",
@@ -115,7 +115,7 @@ const RULES: [Rule; 16] = [
         texts: &[RECURSION, RETURNED_NULL],
         never: &["PyMem_Free", "PyMem_Malloc", "_PyStack_AsDict", UNBOUND, "PyErr_Format"],
         under: &["PyObject_CallOneArg", "PyObject_CallFunctionObjArgs", "PyObject_VectorcallMethod"],
-        since_3_14: false,
+        since: 11,
     },
     // The one of `method_vectorcall_…` that makes both a tuple and a dictionary.
     Rule {
@@ -124,7 +124,7 @@ const RULES: [Rule; 16] = [
         texts: &[RECURSION, UNBOUND],
         never: &[],
         under: &[],
-        since_3_14: false,
+        since: 11,
     },
     // The same, where `_PyStack_AsDict` was inlined.
     Rule {
@@ -133,7 +133,7 @@ const RULES: [Rule; 16] = [
         texts: &[RECURSION, UNBOUND],
         never: &["_PyStack_AsDict"],
         under: &[],
-        since_3_14: true,
+        since: 14,
     },
     Rule {
         name: "method_vectorcall_NOARGS",
@@ -141,7 +141,7 @@ const RULES: [Rule; 16] = [
         texts: &[RECURSION, UNBOUND, NO_ARGUMENTS],
         never: &[],
         under: &[],
-        since_3_14: true,
+        since: 14,
     },
     Rule {
         name: "method_vectorcall_O",
@@ -149,7 +149,7 @@ const RULES: [Rule; 16] = [
         texts: &[RECURSION, UNBOUND, ONE_ARGUMENT],
         never: &[],
         under: &[],
-        since_3_14: true,
+        since: 14,
     },
     // Objects/methodobject.c
     Rule {
@@ -159,7 +159,16 @@ const RULES: [Rule; 16] = [
         // Nor what inlined it beside other ways to call.
         never: &[UNBOUND, ONE_ARGUMENT, "_PyObject_MakeTpCall", "PyMem_Malloc", "PyErr_NoMemory"],
         under: &[],
-        since_3_14: true,
+        since: 14,
+    },
+    // Python/ceval.c. The compiler's copy for calls that nobody monitors, which nearly all are; the function itself is exported.
+    Rule {
+        name: "_Py_VectorCallInstrumentation_StackRefSteal",
+        calls: &["_PyObject_MakeTpCall", "PyMem_Malloc", "PyMem_Free", "_Py_Dealloc", "PyErr_NoMemory"],
+        texts: &[RETURNED_NULL],
+        never: &["_Py_call_instrumentation_2args", "_PyStack_AsDict", "PyObject_GetAttr", "PyTuple_New"],
+        under: &["_PyEval_EvalFrameDefault"],
+        since: 15,
     },
     // Modules/_sre/sre.c
     Rule {
@@ -168,7 +177,7 @@ const RULES: [Rule; 16] = [
         texts: &["cannot use a bytes pattern on a string-like object"],
         never: &[],
         under: &["re.Pattern.sub", "re.Pattern.subn"],
-        since_3_14: true,
+        since: 14,
     },
     // Objects/stringlib/join.h, for bytes
     Rule {
@@ -177,7 +186,7 @@ const RULES: [Rule; 16] = [
         texts: &["can only join an iterable"],
         never: &["PyUnicode_New", "sequence item %zd: expected str instance, %.80s found"],
         under: &["PyBytes_Join"],
-        since_3_14: true,
+        since: 14,
     },
     // Objects/dictobject.c: the other one that is called there, `insert_to_emptydict`, looks nothing up.
     Rule {
@@ -186,7 +195,7 @@ const RULES: [Rule; 16] = [
         texts: &[],
         never: &["PyObject_Hash", "PyErr_SetObject"],
         under: &["_PyDict_SetItem_KnownHash_LockHeld"],
-        since_3_14: true,
+        since: 14,
     },
 ];
 
@@ -202,9 +211,9 @@ impl Rule {
     }
 }
 
-/// The name of the function at `index`; `callers` are the names of those that call it.
-pub(crate) fn name_of(deeds: &Deeds, callers: &dyn Fn() -> BTreeSet<String>, is_3_14: bool) -> Option<&'static str> {
-    let mut fitting = RULES.iter().filter(|rule| (is_3_14 || !rule.since_3_14) && rule.fits(deeds));
+/// The name of the function that does `deeds`; `callers` are the names of those that call it, `minor` is the interpreter's version at the least.
+pub(crate) fn name_of(deeds: &Deeds, callers: &dyn Fn() -> BTreeSet<String>, minor: u8) -> Option<&'static str> {
+    let mut fitting = RULES.iter().filter(|rule| rule.since <= minor && rule.fits(deeds));
     let rule = fitting.next()?;
     let known = rule.under.is_empty() || {
         let callers = callers();
