@@ -106,6 +106,11 @@ def failures_of(name: str) -> Path:
     return LOGS / f"{name}.failed"
 
 
+def times_of(name: str) -> Path:
+    """Where it writes how long each test took, for who wants to know where a part's minutes are."""
+    return LOGS / f"{name}.times"
+
+
 def read_pytest(log: str, name: str) -> Outcome:
     path = failures_of(name)
     lines = path.read_text().splitlines() if path.exists() else []
@@ -189,7 +194,7 @@ def chosen(names: list[str]) -> list[Part]:
 
 def start(part: Part, environment: dict[str, str]) -> subprocess.Popen:
     with log_of(part.name).open("wb") as log:
-        environment = {**environment, "GENBA_FAILED": str(failures_of(part.name))}
+        environment = {**environment, "GENBA_FAILED": str(failures_of(part.name)), "GENBA_TIMES": str(times_of(part.name))}
         return subprocess.Popen(["/bin/sh", "-c", part.command], cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
 
 

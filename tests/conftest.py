@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,18 +28,25 @@ from stalls import stalls  # noqa: F401  (fixture)
 
 
 class FailuresAtOnce:
-    """Says what failed when it fails: a long run may be cut short, or its log. A line of JSON a test goes into the file named by GENBA_FAILED (make/gate.py)."""
+    """Says what failed when it fails: a long run may be cut short, or its log. A line of JSON a test goes into the file named by GENBA_FAILED, and one of how
+    long it took, with its fixtures, into that named by GENBA_TIMES (make/gate.py)."""
 
     # Of its begin, and of its end, which is where a long one tells what was wrong.
     MESSAGE_CHARACTERS_MAX = (500, 1_500)
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
+        self.seconds: Counter[str] = Counter()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         terminal = self.config.pluginmanager.get_plugin("terminalreporter")
         # Workers of xdist hand their reports to the process that has the terminal.
-        if report.failed and terminal is not None and not os.environ.get("PYTEST_XDIST_WORKER"):
+        if terminal is None or os.environ.get("PYTEST_XDIST_WORKER"):
+            return
+        self.seconds[report.nodeid] += report.duration
+        if report.when == "teardown" and "GENBA_TIMES" in os.environ:
+            append(Path(os.environ["GENBA_TIMES"]), {"test": report.nodeid, "seconds": round(self.seconds.pop(report.nodeid), 2)})
+        if report.failed:
             crash = getattr(report.longrepr, "reprcrash", None)
             message = self.both_ends(crash.message if crash else str(report.longrepr))
             if "GENBA_FAILED" in os.environ:
