@@ -1,7 +1,8 @@
-//! Files that the command finds or makes: its own, its cache, what installers wrote.
+//! Files that the command finds or makes: its own, its cache, what installers wrote, one that still grows.
 //! Owns: nothing itself. Never: knows of a verb.
 
 pub mod cache_folder;
+pub mod growing_file;
 pub mod interpreter;
 pub mod own_file;
 pub mod packages;

@@ -80,7 +80,7 @@ pub fn top(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Source::Process(_) | Source::Program(_) => "app.genba".to_owned(),
     })?;
     let (following, beside) = source.open(&arguments.passed)?;
-    let path = following.path.clone();
+    let path = following.file.path().to_path_buf();
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
     let mut model = Model::new(printable(&name));
     let of_system = |error: std::io::Error| Failure::ours(format!("the terminal cannot be used: {error}"));

@@ -15,7 +15,8 @@ use genba_profile::profile::{MarkKind, Profile};
 use genba_profile::reading::Reading;
 use genba_profile::weight::Weight;
 
-use super::source::{Fate, Following};
+use super::source::Following;
+use crate::files::growing_file::Fate;
 use crate::finish::{self, Root};
 
 /// How often the file is asked for new bytes, and how often a picture is made at most.
@@ -193,7 +194,8 @@ impl Course {
     }
 
     fn advance(&mut self) {
-        self.status.fate = self.following.fate();
+        self.status.fate = self.following.file.fate();
+        // What was read stays on the screen.
         if self.status.fate == Fate::Truncated {
             return;
         }
@@ -205,7 +207,7 @@ impl Course {
             }
             Err(error) => self.status.error = Some(error.to_string()),
         }
-        self.status.bytes = self.following.read_bytes();
+        self.status.bytes = self.following.file.read_bytes();
     }
 
     /// False: nobody reads any more.
@@ -219,7 +221,7 @@ impl Course {
             None => self.growing.profile(&self.additions),
         };
         let faults = profile.faults.clone();
-        self.status.state = state(&profile, self.following.quiet_seconds());
+        self.status.state = state(&profile, self.following.file.quiet_seconds());
         let reading = Reading::of(profile);
         if self.wish.last_ns.is_none() {
             self.weight = reading.choice.weight;
@@ -263,7 +265,7 @@ impl Course {
     }
 
     fn send_status(&mut self, news: &Sender<News>) -> bool {
-        let quiet_seconds = self.following.quiet_seconds();
+        let quiet_seconds = self.following.file.quiet_seconds();
         if !self.wish.is_frozen && self.status.state != State::Waiting && quiet_seconds >= QUIET_SECONDS {
             self.status.state = self.quiet_state(quiet_seconds);
         }

@@ -1,11 +1,8 @@
-//! Where the recording comes from that `genba top` follows, and its bytes as they come.
-//! Owns: what TARGET means, and what becomes of the file meanwhile (truncated, replaced, removed). Never: decodes, waits, writes.
+//! Where the recording comes from that `genba top` follows, and its blocks as they come.
+//! Owns: what TARGET means. Never: waits, writes; knows how a file grows (crates/cli/src/files/growing_file.rs does).
 //! Each source ends as a path of a recording in `open`.
 
-use std::fs::{File, Metadata};
-use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use genba_format::{Event, Reader};
 use genba_profile::growing::Growing;
@@ -14,14 +11,12 @@ use genba_profile::shell;
 use super::attaching::Attaching;
 use super::passed::Passed;
 use super::starting::{Starting, Wanted};
+use crate::files::growing_file::GrowingFile;
 use crate::files::interpreter::is_executable;
 use crate::files::own_file::Content;
 use crate::finish::Root;
 use crate::read::{check_opens, newest_here};
 use crate::words::failure::{Failure, say};
-
-/// Read at a time.
-const PIECE_BYTES: usize = 1 << 20;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
@@ -58,7 +53,7 @@ impl Source {
     /// Whether it can be followed, as far as that is known before anything begins.
     pub fn check(&self) -> Result<(), Failure> {
         match self {
-            Source::Recording(path) => Following::open(path.clone(), Root::OWN).map(drop),
+            Source::Recording(path) => Following::open(path, Root::OWN).map(drop),
             Source::Process(pid) => Attaching::check(*pid).map(drop),
             Source::Program(wanted) => wanted.program().map(drop),
         }
@@ -67,15 +62,15 @@ impl Source {
     /// And the genba that makes the recording, where there is none yet.
     pub fn open(self, passed: &Passed) -> Result<(Following, Option<Beside>), Failure> {
         match self {
-            Source::Recording(path) => Ok((Following::open(path, Root::OWN)?, None)),
+            Source::Recording(path) => Ok((Following::open(&path, Root::OWN)?, None)),
             Source::Process(pid) => {
                 let attaching = Attaching::begin(pid, passed)?;
                 let root = Root::of_process(pid).unwrap_or(Root::OWN);
-                Ok((Following::open(attaching.path().to_path_buf(), root)?, Some(Beside::Attaching(attaching))))
+                Ok((Following::open(attaching.path(), root)?, Some(Beside::Attaching(attaching))))
             }
             Source::Program(wanted) => {
                 let starting = Starting::begin(&wanted, passed)?;
-                Ok((Following::open(starting.path().to_path_buf(), Root::OWN)?, Some(Beside::Starting(starting))))
+                Ok((Following::open(starting.path(), Root::OWN)?, Some(Beside::Starting(starting))))
             }
         }
     }
@@ -114,108 +109,51 @@ fn is_recording(path: &Path) -> bool {
 
 /// A recording on disk, as far as it was read.
 pub struct Following {
-    pub path: PathBuf,
     /// Where the paths in it lead.
     pub root: Root,
-    file: File,
-    opened: Identity,
+    pub file: GrowingFile,
     reader: Reader,
-    read_bytes: u64,
-}
-
-/// What tells a file from another one of the same name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Identity {
-    device: u64,
-    inode: u64,
-}
-
-/// What has become of the file since it was opened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Fate {
-    #[default]
-    Same,
-    /// It has fewer bytes than were read: what was read stays on the screen, and nothing more is read.
-    Truncated,
-    /// Another file has its name.
-    Replaced,
-    Removed,
 }
 
 impl Following {
-    fn open(path: PathBuf, root: Root) -> Result<Following, Failure> {
+    fn open(path: &Path, root: Root) -> Result<Following, Failure> {
         let cannot_open = |error: std::io::Error| Failure::no(format!("cannot open {}: {error}", path.display()));
-        let found = std::fs::metadata(&path);
+        let found = std::fs::metadata(path);
         if found.as_ref().is_ok_and(|found| !found.is_file()) {
             return Err(Failure::no(format!("{} is not a file", path.display())).hint("genba top app.genba"));
         }
-        check_opens(&path)?;
-        let file = File::open(&path).map_err(cannot_open)?;
-        let opened = Identity::of(&file.metadata().map_err(cannot_open)?);
-        match Content::of(&file).map_err(cannot_open)? {
+        check_opens(path)?;
+        let file = GrowingFile::open(path).map_err(cannot_open)?;
+        match file.content().map_err(cannot_open)? {
             // It has no block yet, or is one.
             Content::Empty | Content::Recording => {}
-            other => return Err(not_a_recording(&path, &other)),
+            other => return Err(not_a_recording(path, &other)),
         }
-        Ok(Following { path, root, file, opened, reader: Reader::default(), read_bytes: 0 })
-    }
-
-    pub fn fate(&self) -> Fate {
-        let now_bytes = self.file.metadata().map_or(0, |found| found.len());
-        if now_bytes < self.read_bytes {
-            return Fate::Truncated;
-        }
-        match std::fs::metadata(&self.path) {
-            Ok(found) if Identity::of(&found) == self.opened => Fate::Same,
-            Ok(_) => Fate::Replaced,
-            Err(_) => Fate::Removed,
-        }
-    }
-
-    pub const fn read_bytes(&self) -> u64 {
-        self.read_bytes
-    }
-
-    /// Seconds since the file last grew.
-    pub fn quiet_seconds(&self) -> u64 {
-        let written = self.file.metadata().and_then(|found| found.modified()).ok();
-        let age = written.and_then(|written| SystemTime::now().duration_since(written).ok());
-        age.map_or(0, |age| age.as_secs())
+        Ok(Following { root, file, reader: Reader::default() })
     }
 
     /// Adds what the file has grown by. `Ok(false)`: by nothing.
     pub fn advance(&mut self, growing: &mut Growing) -> std::io::Result<bool> {
+        let Following { file, reader, .. } = self;
         let mut has_grown = false;
-        let mut piece = vec![0; PIECE_BYTES];
-        loop {
-            let bytes = match self.file.read_at(&mut piece, self.read_bytes) {
-                Ok(bytes) => bytes,
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            };
-            let Some(read) = piece.get(..bytes).filter(|read| !read.is_empty()) else { return Ok(has_grown) };
-            self.reader.feed(read);
-            self.read_bytes += bytes as u64;
-            loop {
-                match self.reader.event() {
-                    Event::Block(block) => {
-                        growing.add(*block);
-                        has_grown = true;
-                    }
-                    Event::Fault(fault) => {
-                        growing.add_fault(fault);
-                        has_grown = true;
-                    }
-                    Event::NeedMore => break,
-                }
-            }
-        }
+        file.advance(|piece| {
+            reader.feed(piece);
+            has_grown |= add_events(reader, growing);
+        })?;
+        Ok(has_grown)
     }
 }
 
-impl Identity {
-    fn of(found: &Metadata) -> Identity {
-        Identity { device: found.dev(), inode: found.ino() }
+/// False: nothing is whole yet.
+fn add_events(reader: &mut Reader, growing: &mut Growing) -> bool {
+    let mut has_grown = false;
+    loop {
+        match reader.event() {
+            Event::Block(block) => growing.add(*block),
+            Event::Fault(fault) => growing.add_fault(fault),
+            Event::NeedMore => return has_grown,
+        }
+        has_grown = true;
     }
 }
 

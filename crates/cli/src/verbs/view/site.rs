@@ -3,8 +3,7 @@
 //! recordings, and the page of a file that cannot be read. Never: opens a connection (genba-server does); makes the viewer's page (genba-page does).
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use genba_page::{Beside, FOLLOW, followed};
@@ -12,6 +11,7 @@ use genba_profile::figures;
 use genba_server::{Answer, Asked, Found, Site};
 use genba_text::html::escaped;
 
+use crate::files::growing_file::FileState;
 use crate::read::{FilterOptions, SideTimes, Sides};
 use crate::verbs::html::{Room, page_of_one, page_of_two};
 use crate::words::failure::Failure;
@@ -48,22 +48,6 @@ enum Page {
 pub struct Versioned {
     page: Page,
     files: Vec<Option<FileState>>,
-}
-
-#[derive(Clone, PartialEq, Eq, Hash)]
-struct FileState {
-    device: u64,
-    inode: u64,
-    bytes: u64,
-    changed_ns: i128,
-}
-
-impl FileState {
-    fn of(path: &Path) -> Option<FileState> {
-        let found = std::fs::metadata(path).ok()?;
-        let changed_ns = i128::from(found.mtime()) * 1_000_000_000 + i128::from(found.mtime_nsec());
-        Some(FileState { device: found.dev(), inode: found.ino(), bytes: found.len(), changed_ns })
-    }
 }
 
 impl Versioned {

@@ -9,9 +9,9 @@ use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
 use super::style::{Palette, REVERSED, STRONG, cut, in_lines};
+use crate::files::growing_file::Fate;
 use crate::verbs::top::follower::{Picture, State, core_hundredths};
 use crate::verbs::top::model::Model;
-use crate::verbs::top::source::Fate;
 
 /// Of a second, from nothing to all.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];

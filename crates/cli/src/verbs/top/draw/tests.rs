@@ -1,9 +1,9 @@
 //! Screens of the sizes that terminals have, and what keys make of them.
 
 use super::{Palette, draw};
+use crate::files::growing_file::Fate;
 use crate::verbs::top::follower::{Picture, State, Status, Wish};
 use crate::verbs::top::model::{Column, Effect, Model};
-use crate::verbs::top::source::Fate;
 use expect_test::{Expect, expect};
 use genba_profile::cpu_over_time::SECOND_NS;
 use genba_profile::live::{Live, Part, Row, Rows};
