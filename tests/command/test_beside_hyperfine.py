@@ -83,8 +83,30 @@ def form(table: Path) -> str:
     return re.sub(r"N ± N( \|?)$", r"N\1", re.sub(r"\d+(\.\d+)?(e-\d+)?", "N", table.read_text()), flags=re.MULTILINE)
 
 
-def test_a_function_that_bash_exports(tmp_path: Path) -> None:
+@pytest.mark.parametrize("tool", ["genba", "hyperfine"])
+def test_a_function_that_bash_exports(tool: str, tmp_path: Path) -> None:
+    if tool == "hyperfine":
+        with_hyperfine("--version", folder=tmp_path)
     script = 'my_function() { echo >> log; }; export -f my_function; exec "$@"'
-    words = [str(binary()), "bench", "--shell=bash", "-r", "2", "my_function"]
+    words = [*([str(binary()), "bench"] if tool == "genba" else ["hyperfine"]), "--shell=bash", "-r", "2", "my_function"]
     done = subprocess.run(["bash", "-c", script, "bash", *words], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0 and (tmp_path / "log").read_text() == "\n\n", done
+
+
+def test_a_block_has_the_form_of_hyperfines(tmp_path: Path) -> None:
+    words = ["-N", "-r", "2", "-u", "millisecond", "sleep 0.003"]
+    theirs = times_of(with_hyperfine(*words, folder=tmp_path))
+    assert len(theirs) == 3 and times_of(genba("bench", *words, cwd=tmp_path).stdout) == theirs
+
+
+def times_of(screen: str) -> list[str]:
+    """The lines of name, times and range, without numbers, and without the blanks before these."""
+    lines = re.findall(r"^(?:Benchmark|  Time|  Range) .*", screen, re.MULTILINE)
+    return [re.sub(r" *\d+(\.\d+)?", " N", line).rstrip() for line in lines]
+
+
+def test_a_file_of_hyperfines_is_an_earlier_session(tmp_path: Path) -> None:
+    words = ["-N", "-r", "2", "sleep 0.003"]
+    with_hyperfine(*words, "--export-json", "theirs.json", folder=tmp_path)
+    done = genba("bench", "--against", "theirs.json", *words, cwd=tmp_path)
+    assert done.returncode == 0 and "1 session before" in done.stdout and "not in these files" not in done.stdout, done
