@@ -116,6 +116,11 @@ def test_when_times_of_hyperfine_differ() -> None:
     assert not turns.differs([time + 0.268 for time in flat], flat) and turns.differs([time + 0.269 for time in flat], flat)
 
 
+def test_how_many_equal_ones_differ_by_chance() -> None:
+    # Of 200: 10 are expected, and five standard deviations (3.08) are 15.4. Of 20: 1, and 4.87.
+    assert (turns.claims_by_chance(200), turns.claims_by_chance(20)) == (25, 5)
+
+
 def test_each_snippet_has_a_row_beside_pyperf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "lib/python3.13/site-packages/pyperformance/data-files/benchmarks").mkdir(parents=True)
     (tmp_path / "bin").mkdir()
@@ -124,7 +129,7 @@ def test_each_snippet_has_a_row_beside_pyperf(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("MEANS_OF", "nbody,go")
     monkeypatch.setattr(snippets, "block", lambda genba, python, script, folder: (0.011 if "bm_go" in str(script) else 0.01, 0.01))
     count, nbody, go = snippets.rows(Namespace(genba="genba"), tmp_path)
-    assert (count.value, count.unit) == (1, "of 2") and count.yardstick.endswith("from 1.000 to 1.100; go"), count
+    assert (count.value, count.unit, count.bound) == (1, "of 2", 1) and count.yardstick.endswith("from 1.000 to 1.100; go"), count
     assert (nbody.goal, nbody.value, nbody.yardstick) == ("bench --py: mean of nbody beside pyperf's", 1.0, "± 0.0 %; genba 10.000 ms, pyperf 10.000 ms")
     assert go.goal == "bench --py: mean of go beside pyperf's" and abs(go.value - 1.1) < 1e-9, go
 

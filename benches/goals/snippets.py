@@ -1,6 +1,6 @@
 """`genba bench --py` beside pyperf, on twenty of pyperformance's benchmarks: the same function, in the same interpreter, and how far the means are apart.
 
-Owns: which benchmarks, and the comparison. Never: judges by a bound: of twenty that are equal, one differs by chance. Needs build/peers/pyperformance
+Owns: which benchmarks, and the comparison. Never: judges a single one: of twenty that are equal, one differs by chance. Needs build/peers/pyperformance
 (make/prepare.sh peers). It takes a quarter of an hour; MEANS_OF=nbody,go asks for some only.
 """
 
@@ -14,6 +14,7 @@ from argparse import Namespace
 from pathlib import Path
 
 import ways
+from goals.turns import claims_by_chance
 from row import Row
 
 FOLDER = ways.PEERS / "pyperformance"
@@ -54,7 +55,7 @@ def rows(options: Namespace, folder: Path) -> list[Row]:
     values = sorted(ratios.values())
     words = f"median ratio {statistics.median(values):.3f}, from {values[0]:.3f} to {values[-1]:.3f}{f'; {', '.join(apart)}' if apart else ''}"
     goal = "bench --py: means further from pyperf's than both vary"
-    return [Row(goal, len(apart), f"of {len(asked)}", yardstick=words, ratio=statistics.median(values)), *found]
+    return [Row(goal, len(apart), f"of {len(asked)}", bound=claims_by_chance(len(asked)), yardstick=words, ratio=statistics.median(values)), *found]
 
 
 def block(genba: str, python: Path, script: Path, folder: Path) -> tuple[float, float]:

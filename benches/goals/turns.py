@@ -1,7 +1,8 @@
 """`genba bench`: how often a command seems to differ from itself, how often a difference of 3 % is shown, and its times, each beside hyperfine's.
 
-Owns: the commands, and the counting. Never: judges by a bound: the counts vary by chance (docs/bench.md says what is expected). hyperfine is measured where it is
-installed, in turns with genba: it runs one command after the other, and its times are judged as its own `scripts/welch_ttest.py` judges them.
+Owns: the commands, the counting, and how many claims chance allows where nothing differs. Never: judges what is shown of the planted difference, which
+depends on the machine (docs/bench.md says what is expected). hyperfine is measured where it is installed, in turns with genba: it runs one command after
+the other, and its times are judged as its own `scripts/welch_ttest.py` judges them.
 Setting: COMPARISONS.
 """
 
@@ -27,6 +28,8 @@ BESIDE_ROUNDS = 6
 # Student's t, 95 %, of the fewest degrees of freedom that Welch's test has with RUNS runs each (RUNS - 1): hyperfine's way then claims rather too
 # seldom.
 WELCH_T = 2.045
+# Of equal ones that part may seem to differ.
+BY_CHANCE = 0.05
 
 
 def rows(options: Namespace, folder: Path) -> list[Row]:
@@ -34,14 +37,21 @@ def rows(options: Namespace, folder: Path) -> list[Row]:
     has_hyperfine = shutil.which("hyperfine") is not None
     if not has_hyperfine:
         print("genba bench beside hyperfine is not measured: hyperfine is not installed (make/prepare.sh packages, as root)")
-    found = differing("bench: equal commands that seem to differ", options, folder, (start, start), has_hyperfine)
+    most = claims_by_chance(COMPARISONS)
+    found = differing("bench: equal commands that seem to differ", options, folder, (start, start), has_hyperfine, most)
     found += differing("bench: a difference of 3 % that is shown", options, folder, (SHORTER, LONGER), has_hyperfine)
     if has_hyperfine:
         found += beside_hyperfine(options, folder, (start, "seq 100000"))
     return found
 
 
-def differing(goal: str, options: Namespace, folder: Path, commands: tuple[str, str], has_hyperfine: bool) -> list[Row]:
+def claims_by_chance(comparisons: int) -> int:
+    """Five standard deviations of such a count above what is expected."""
+    expected = BY_CHANCE * comparisons
+    return int(expected + 5 * math.sqrt(expected * (1 - BY_CHANCE)))
+
+
+def differing(goal: str, options: Namespace, folder: Path, commands: tuple[str, str], has_hyperfine: bool, most: int | None = None) -> list[Row]:
     relatives, by_hyperfine = [], 0
     for _ in range(COMPARISONS):
         relatives.append(relative(options, folder, commands))
@@ -51,7 +61,7 @@ def differing(goal: str, options: Namespace, folder: Path, commands: tuple[str, 
     widths = [(one["high"] - one["low"]) / 2 * 100 for one in relatives]
     yardstick = f"{RUNS} rounds each; the median interval is ± {statistics.median(widths):.1f} %"
     # A count says nothing without the number that it is of, which docs/measured.md shows, too.
-    found = [Row(goal, sum(one["shown"] for one in relatives), f"of {COMPARISONS}", yardstick=yardstick)]
+    found = [Row(goal, sum(one["shown"] for one in relatives), f"of {COMPARISONS}", bound=most, yardstick=yardstick)]
     if has_hyperfine:
         found.append(Row(f"{goal}, by hyperfine and Welch's t", by_hyperfine, f"of {COMPARISONS}", yardstick=f"{RUNS} runs each, one command after the other"))
     return found
