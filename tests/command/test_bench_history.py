@@ -93,19 +93,29 @@ def test_a_last_line_without_an_end_gets_one(tmp_path: Path) -> None:
     assert done.returncode == 0 and "1 session before" in done.stdout and len(lines(tmp_path)) == 2, done
 
 
-def test_on_a_full_disk_the_history_stays_as_it_was(tmp_path: Path) -> None:
+def on_a_full_disk(folder: Path, option: str) -> subprocess.CompletedProcess:
     def limited() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (400, 400))
 
+    command = [binary(), "bench", "-N", "-r", "3", option, "bench.jsonl", COMMAND]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, preexec_fn=limited)
+
+
+def test_on_a_full_disk_the_history_stays_as_it_was(tmp_path: Path) -> None:
     history = tmp_path / "bench.jsonl"
-    command = [binary(), "bench", "-N", "-r", "3", "--history", "bench.jsonl", COMMAND]
     for before in ("", session(COMMAND, SLOW)):
         if before:
             history.write_text(before)
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, preexec_fn=limited)
+        done = on_a_full_disk(tmp_path, "--history")
         assert done.returncode == 2 and "error: cannot write bench.jsonl: " in done.stderr and "- for stdout" not in done.stderr, done
         assert "Time (mean" in done.stdout and (history.read_text() if history.exists() else "") == before, done
+
+
+def test_on_a_full_disk_what_an_export_would_hold_is_shown(tmp_path: Path) -> None:
+    done = on_a_full_disk(tmp_path, "--export-json")
+    assert done.returncode == 2 and "error: cannot write bench.jsonl: " in done.stderr and "Time (mean" in done.stdout, done
+    assert not (tmp_path / "bench.jsonl").exists(), "half of an export"
 
 
 def test_several_add_at_once(tmp_path: Path) -> None:

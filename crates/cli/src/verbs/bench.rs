@@ -273,7 +273,7 @@ pub fn bench(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let findings = Findings::of(&session, &judged).ok_or_else(|| Failure::ours("nothing was measured"))?;
     let unit = arguments.time_unit.map(Into::into);
     let shown = Shown { unit, is_in_order: arguments.sort == Sort::Command, ..Shown::default() };
-    exports.write(&findings, arguments.sort.is_by_time_in_tables(), &shown)?;
+    let written = exports.write(&findings, arguments.sort.is_by_time_in_tables(), &shown);
     if arguments.style != Style::None {
         let stream = if exports.has_stdout { read::Stream::Stderr } else { read::Stream::Stdout };
         let paint = read::paint(arguments.style.colour(), stream);
@@ -283,6 +283,8 @@ pub fn bench(arguments: &Arguments) -> Result<ExitCode, Failure> {
             read::Stream::Stderr => failure::show(page.trim_end()),
         }
     }
+    // What was measured is shown, though it could not be written.
+    written?;
     if let Some(early) = &session.ended_early {
         return Err(outcome::ended_early(early, Some(&session)));
     }

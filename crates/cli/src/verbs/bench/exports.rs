@@ -162,7 +162,11 @@ impl Exports {
                     let is_plain = file.metadata().is_ok_and(|found| found.is_file());
                     let emptied = if is_plain { file.set_len(0) } else { Ok(()) };
                     let written = emptied.and_then(|()| file.write_all(text.as_bytes()));
-                    written.map_err(|error| cannot_write(path, *kind, &error))?;
+                    written.map_err(|error| {
+                        // Half of an export is none: a new file goes, as an empty one.
+                        let _ = file.set_len(0);
+                        cannot_write(path, *kind, &error)
+                    })?;
                 }
             }
         }
