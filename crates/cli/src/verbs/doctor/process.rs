@@ -79,7 +79,7 @@ pub fn allowed(interpreter: &Interpreter) -> Vec<Fact> {
             found.hinders("attach, top", format!("not allowed: {words}"), why, remedy.clone())
         }
     }
-    let why = "a copy of it walks over all objects";
+    let why = "its objects are walked over, in a copy of it or in place";
     match heap {
         Permission::Allowed(_) => found.ok("heap", format!("allowed: genba heap {pid} counts its objects"), why),
         Permission::Open(unknown) => found.unknown("heap", unknown, why),
