@@ -105,6 +105,8 @@ def test_equal_and_different_commands_in_turns(tmp_path: Path) -> None:
     if shutil.which("hyperfine"):
         counts += [f"{goal}, by hyperfine and Welch's t" for goal in counts]
         assert sum(goal.startswith("bench: mean time of ") for goal in found) == 2
+    if turns.PYPERF.exists():
+        assert sum(goal.endswith(" beside pyperf command") for goal in found) == 2
     assert all(found[goal]["unit"] == "of 1" and found[goal]["value"] in (0, 1) for goal in counts), found
 
 

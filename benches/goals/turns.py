@@ -1,4 +1,5 @@
-"""`genba bench`: how often a command seems to differ from itself, how often a difference of 3 % is shown, and its times, each beside hyperfine's.
+"""`genba bench`: how often a command seems to differ from itself, how often a difference of 3 % is shown, and its times, each beside hyperfine's
+and pyperf's.
 
 Owns: the commands, the counting, and how many claims chance allows where nothing differs. Never: judges what is shown of the planted difference, which
 depends on the machine (docs/bench.md says what is expected). hyperfine is measured where it is installed, in turns with genba: it runs one command after
@@ -9,6 +10,7 @@ Setting: COMPARISONS.
 import json
 import math
 import os
+import shlex
 import shutil
 import statistics
 import subprocess
@@ -16,10 +18,13 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
+import ways
 from row import Row
 
 COMPARISONS = int(os.environ.get("COMPARISONS") or 200)
 RUNS = 30
+# The interpreter that has pyperf.
+PYPERF = ways.PEERS / "pyperformance/bin/python"
 # Some 8 ms, most of it in the kernel and the linker.
 START = "-S -c pass"
 # The planted difference is one of sleeping: it is as large as its numbers say, whatever the processor does.
@@ -42,6 +47,10 @@ def rows(options: Namespace, folder: Path) -> list[Row]:
     found += differing("bench: a difference of 3 % that is shown", options, folder, (SHORTER, LONGER), has_hyperfine)
     if has_hyperfine:
         found += beside_hyperfine(options, folder, (start, "seq 100000"))
+    if PYPERF.exists():
+        found += beside_pyperf(options, folder, (start, "seq 100000"))
+    else:
+        print("genba bench beside pyperf command is not measured: make/prepare.sh peers has not installed it")
     return found
 
 
@@ -91,10 +100,36 @@ def beside_hyperfine(options: Namespace, folder: Path, commands: tuple[str, ...]
     return found
 
 
+def beside_pyperf(options: Namespace, folder: Path, commands: tuple[str, ...]) -> list[Row]:
+    """Its clock runs in a program of Python, so that program's part in each start is in its means."""
+    found = []
+    for command in commands:
+        own, other = [], []
+        for _ in range(BESIDE_ROUNDS):
+            [result] = measured([options.genba, "bench", "--style", "none", "-N", "-w", "3", "-r", str(RUNS)], folder / "turns.json", command)
+            own.append(result["mean"] * 1000)
+            other.append(by_pyperf(command, folder / "pyperf.json") * 1000)
+        means = statistics.mean(own), statistics.mean(other)
+        name = Path(command.split()[0]).name
+        found.append(Row(f"bench: `{name} …` beside pyperf command", means[0], "ms", yardstick=f"pyperf {means[1]:.3f} ms", ratio=means[0] / means[1]))
+    return found
+
+
+def by_pyperf(command: str, out: Path) -> float:
+    """The mean of all its values, in seconds."""
+    out.unlink(missing_ok=True)
+    said([str(PYPERF), "-m", "pyperf", "command", "--quiet", "--processes", "3", "-o", str(out), *shlex.split(command)])
+    [benchmark] = json.loads(out.read_text())["benchmarks"]
+    return statistics.fmean(value for run in benchmark["runs"] for value in run.get("values", []))
+
+
 def measured(tool: list[str], file: Path, *commands: str) -> list[dict]:
-    command = [*tool, "--export-json", str(file), *commands]
+    said([*tool, "--export-json", str(file), *commands])
+    return json.loads(file.read_text())["results"]
+
+
+def said(command: list[str]) -> None:
     # What a developer has set for himself is not measured.
     done = subprocess.run(command, env={**os.environ, "GENBA_SETTINGS": "none"}, capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"error: {' '.join(command)} ended with {done.returncode}\n{done.stderr}")
-    return json.loads(file.read_text())["results"]
