@@ -67,7 +67,8 @@ def differing(goal: str, options: Namespace, folder: Path, commands: tuple[str, 
         if has_hyperfine:
             one, other = measured(["hyperfine", "--style", "none", "-N", "-r", str(RUNS)], folder / "turns.json", *commands)
             by_hyperfine += differs(one["times"], other["times"])
-    widths = [(one["high"] - one["low"]) / 2 * 100 for one in relatives]
+    # An interval may have no end.
+    widths = [math.inf if one["high"] is None else (one["high"] - one["low"]) / 2 * 100 for one in relatives]
     yardstick = f"{RUNS} rounds each; the median interval is ± {statistics.median(widths):.1f} %"
     # A count says nothing without the number that it is of, which docs/measured.md shows, too.
     found = [Row(goal, sum(one["shown"] for one in relatives), f"of {COMPARISONS}", bound=most, yardstick=yardstick)]
