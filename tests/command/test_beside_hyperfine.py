@@ -25,6 +25,8 @@ OF_HYPERFINE: dict[str, list[str]] = {
     "--runs 2 --shell=none|grep word file": ["grep word file"],
     "--runs 2|my_function() { sleep 0.001; }; my_function": ["my_function() { sleep 0.001; }; my_function"],
     "-m 2 -M 3 -i -u second --style basic --output pipe|exit 3": ["exit 3"],
+    # Hidden in both: without it there were hundreds of runs.
+    "-m 2 --min-benchmarking-time 0.001|sleep 0.003": ["sleep 0.003"],
     "-r 2 -s true -c true -n named --show-output|true": ["named"],
 }
 

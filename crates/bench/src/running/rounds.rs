@@ -13,7 +13,7 @@ use crate::words::refusal::Refusal;
 
 pub const RUNS_MIN: usize = 10;
 /// Each command is measured for so long at least, as hyperfine does.
-const MEASURED_MIN: Duration = Duration::from_secs(3);
+pub const MEASURED_MIN: Duration = Duration::from_secs(3);
 
 /// Something that can be run once.
 pub trait Subject {
@@ -42,6 +42,8 @@ pub struct Plan {
     pub runs_max: Option<usize>,
     /// Else each command is set up, measured and cleaned up before the next.
     pub is_interleaved: bool,
+    /// Of each command, where the numbers of runs leave it open.
+    pub measured_min: Duration,
 }
 
 /// What happens now, for whoever waits.
@@ -222,7 +224,7 @@ impl Plan {
     /// `first`: what the first round of so many commands took.
     fn rounds(&self, first: Duration, commands: usize) -> usize {
         let most = self.runs_max.unwrap_or(usize::MAX);
-        let budget = MEASURED_MIN.as_secs_f64() * commands as f64;
+        let budget = self.measured_min.as_secs_f64() * commands as f64;
         // A float that is too large becomes the largest integer.
         let fitting = (budget / first.as_secs_f64().max(1e-9)) as usize;
         let rounds = fitting.max(self.runs_min).min(most).max(1);
@@ -243,7 +245,7 @@ mod tests {
     use std::cell::RefCell;
     use std::time::Duration;
 
-    use super::{Early, Ended, Line, Loops, Plan, Progress, Refusal, Run, Subject, measure};
+    use super::{Early, Ended, Line, Loops, MEASURED_MIN, Plan, Progress, Refusal, Run, Subject, measure};
     use crate::subjects::lines::Parameters;
 
     /// Writes down what happens.
@@ -291,7 +293,7 @@ mod tests {
     }
 
     fn plan(warmups: usize, runs: usize, is_interleaved: bool) -> Plan {
-        Plan { warmups, runs_min: runs, runs_max: Some(runs), is_interleaved }
+        Plan { warmups, runs_min: runs, runs_max: Some(runs), is_interleaved, measured_min: MEASURED_MIN }
     }
 
     fn failed(what: &str) -> Ended {
@@ -391,7 +393,7 @@ mod tests {
 
     #[test]
     fn rounds_take_three_seconds_a_command_or_as_many_as_are_asked_for() {
-        let free = Plan { warmups: 0, runs_min: 10, runs_max: None, is_interleaved: true };
+        let free = Plan { runs_max: None, ..plan(0, 10, true) };
         let rounds = |plan: &Plan, milliseconds: u64| plan.rounds(Duration::from_millis(milliseconds), 2);
         assert_eq!(rounds(&free, 200), 30);
         assert_eq!(rounds(&free, 400), 16, "fifteen, and a partner for the last");
@@ -399,5 +401,6 @@ mod tests {
         assert_eq!(rounds(&Plan { runs_max: Some(12), ..free }, 200), 12);
         assert_eq!(rounds(&Plan { runs_min: 3, runs_max: Some(3), ..free }, 200), 3);
         assert_eq!(free.rounds(Duration::from_millis(200), 1), 15);
+        assert_eq!(rounds(&Plan { measured_min: 2 * MEASURED_MIN, ..free }, 200), 60);
     }
 }

@@ -14,6 +14,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::{Args, ValueHint};
 use genba_bench::commands::{CommandRuns, Counting, Failures, Host};
@@ -25,7 +26,7 @@ use genba_bench::measured::{Early, Session};
 use genba_bench::process::{Input, Output, Random};
 use genba_bench::refusal::Refusal;
 use genba_bench::report::{self, Shown};
-use genba_bench::rounds::{self, Plan, Progress, RUNS_MIN, Subject};
+use genba_bench::rounds::{self, MEASURED_MIN, Plan, Progress, RUNS_MIN, Subject};
 use genba_bench::scan::Scan;
 use genba_bench::shell::Shell;
 use genba_bench::snippets::{self, SnippetRuns};
@@ -64,6 +65,10 @@ pub struct Arguments {
     /// So many runs of each command [default: as many as take 3 s a command]
     #[arg(short, long, value_name = "NUM", value_parser = choice::runs, conflicts_with_all = ["min_runs", "max_runs"])]
     runs: Option<usize>,
+
+    /// Each command is measured for so many seconds at least, where the numbers of runs leave it open. Hidden, as hyperfine's is
+    #[arg(long, value_name = "SECS", value_parser = choice::seconds, hide = true)]
+    min_benchmarking_time: Option<Duration>,
 
     /// A command before all runs; with --py statements that are not timed, before each loop, and several are lines of one code
     #[arg(short, long, value_name = "CMD")]
@@ -348,7 +353,8 @@ impl Arguments {
         if self.fail_if_slower.is_some() {
             outcome::check_can_judge(most, is_interleaved && !self.has_earlier_sessions())?;
         }
-        Ok(Plan { warmups: self.warmup, runs_min: least, runs_max: most, is_interleaved })
+        let measured_min = self.min_benchmarking_time.unwrap_or(MEASURED_MIN);
+        Ok(Plan { warmups: self.warmup, runs_min: least, runs_max: most, is_interleaved, measured_min })
     }
 
     /// This session is compared with others.

@@ -2,6 +2,7 @@
 //! Owns: their spelling. Never: gives one a meaning of its own; genba-bench does.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::ValueEnum;
 use genba_bench::commands::Failures;
@@ -73,6 +74,12 @@ pub fn runs(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|runs| (1..=1_000_000).contains(runs)).ok_or_else(expected)
 }
 
+pub fn seconds(text: &str) -> Result<Duration, String> {
+    let expected = || "expected a number of seconds from 0 to 1000000, such as 0.5".to_owned();
+    let found = text.parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    found.filter(|found| *found <= Duration::from_secs(1_000_000)).ok_or_else(expected)
+}
+
 pub fn failures(text: &str) -> Result<Failures, String> {
     if text == "all-non-zero" {
         return Ok(Failures::All);
@@ -102,7 +109,9 @@ pub fn input(text: &str) -> Result<Input, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Failures, Output, failures, output, runs};
+    use std::time::Duration;
+
+    use super::{Failures, Output, failures, output, runs, seconds};
 
     #[test]
     fn values_are_hyperfines() {
@@ -114,5 +123,7 @@ mod tests {
         assert!(output("nul").is_err_and(|words| words.contains("./nul")));
         assert_eq!(runs("3"), Ok(3));
         assert!(runs("0").is_err() && runs("x").is_err());
+        assert_eq!((seconds("0.5"), seconds("0")), (Ok(Duration::from_millis(500)), Ok(Duration::ZERO)));
+        assert!(["-1", "nan", "inf", "1e7", "x"].iter().all(|text| seconds(text).is_err()));
     }
 }
