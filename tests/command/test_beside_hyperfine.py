@@ -85,6 +85,14 @@ def form(table: Path) -> str:
     return re.sub(r"N ± N( \|?)$", r"N\1", re.sub(r"\d+(\.\d+)?(e-\d+)?", "N", table.read_text()), flags=re.MULTILINE)
 
 
+@pytest.mark.parametrize(("style", "is_shown", "has_colour"), [
+    ("auto", True, False), ("basic", True, False), ("nocolor", True, False), ("color", True, True), ("full", True, True), ("none", False, False),
+])  # fmt: skip
+def test_styles_are_those_of_hyperfine(style: str, is_shown: bool, has_colour: bool, tmp_path: Path) -> None:
+    done = genba("bench", "--style", style, "-N", "-r", "2", "true", cwd=tmp_path)
+    assert done.returncode == 0 and ("Time (" in done.stdout) == is_shown and ("\x1b[" in done.stdout) == has_colour, done
+
+
 @pytest.mark.parametrize("tool", ["genba", "hyperfine"])
 def test_a_function_that_bash_exports(tool: str, tmp_path: Path) -> None:
     if tool == "hyperfine":
