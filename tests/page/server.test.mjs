@@ -172,6 +172,21 @@ test("a search that finds more than the server counts says so", async () => {
   }, { recordings, countedMax: 100 });
 });
 
+test("a search of which the server looks at a part at a time goes on by itself", async () => {
+  const recordings = Array.from({ length: 130 }, (_, at) => madeRecording(`app-${at}.py`, ["one place", "x"], "busy", { cpu_ns: 1e9, wall_ns: 1e9, owner: at === 129 ? "lena" : "sam" }));
+  await onPage("/?q=who%3Alena", async (page) => {
+    await page.locator("[data-row]").waitFor({ state: "attached" });
+    assert.deepEqual(await programs(page), ["app-129.py"]);
+    assert.equal(await page.locator("[data-more]").count(), 0);
+  }, { recordings, lookedMax: 50 });
+  // Only at the end of the list does it say that nothing matches.
+  await onPage("/?q=who%3Anobody", async (page, fake) => {
+    await page.locator("[data-no-match]").waitFor();
+    const parts = fake.asked.filter(({ path }) => path.startsWith("/api/recordings?")).map(({ path }) => new URL(path, "http://fake").searchParams.get("cursor"));
+    assert.deepEqual(parts.slice(0, 3), [null, "50", "100"]);
+  }, { recordings, lookedMax: 50 });
+});
+
 test("a link is made, copied, opened by nobody, and revoked", async () => {
   await onPage("/", async (page, fake) => {
     assert.match(await words(page, '[data-link="aR3v-9Lpe"]'), /^aR3v-9Lpe \d+ \w+, opened 6 times Revoke$/);

@@ -2,10 +2,12 @@
 
 import base64
 import concurrent.futures
+import contextlib
 import hashlib
 import json
 import shutil
 import socket
+import sqlite3
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import crafted
+import longlist
 from client import PROBLEM, Client
 from recording import REPOSITORY, binary, genba_said
 from served import Server, Team, environment
@@ -161,6 +164,13 @@ def test_a_search_counts_to_a_thousand(server: Server) -> None:
     assert newest == [one["id"] for one in counts("who:local")["recordings"]]
     halves = [[one["id"] for one in counts(f"tag:half-{half}")["recordings"]] for half in range(2)]
     assert [one for half in halves for one in half if one in newest] and set(newest) <= set(halves[0] + halves[1])
+
+
+def test_a_search_looks_at_a_part_of_a_long_list_at_a_time(server: Server) -> None:
+    with contextlib.closing(sqlite3.connect(server.data / "genba.sqlite")) as database, database:
+        for statement in longlist.STATEMENTS:
+            database.execute(statement)
+    longlist.check_parts(server.client())
 
 
 def test_pages_of_the_list_leave_nothing_out(server: Server, golden: bytes) -> None:

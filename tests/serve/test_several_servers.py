@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import crafted
+import longlist
 from engines import S3, Postgres, free_port
 from recording import binary
 from served import Server, environment
@@ -55,6 +56,12 @@ def test_large_recordings_come_back_as_they_were(pair: Pair) -> None:
             assert client.content(one["id"]) == recording
             assert client.get(f"/api/recordings/{one['id']}/tree").expect(200).json()["samples"] == 300
     assert "2 contents" in pair[0].said("check") and pair[1].verb("check").returncode == 0
+
+
+def test_a_search_looks_at_a_part_of_a_long_list_at_a_time(pair: Pair, postgres: Postgres) -> None:
+    for statement in longlist.STATEMENTS:
+        postgres.run(pair[0].places[1].rpartition("/")[2], statement)
+    longlist.check_parts(pair[1].client())
 
 
 def test_a_variable_names_the_database(pair: Pair, servers: Callable[..., Server], golden: bytes) -> None:

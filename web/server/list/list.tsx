@@ -38,7 +38,7 @@ export function ListPage({ site }: { site: Site }): JSX.Element {
             <h1 class="spoken">Recordings</h1>
             <Search state={state} input={input} onDown={() => { move(state, grid.current, 0); }} />
             <Chips state={state} />
-            {rows?.length === 0 ? <NoMatch state={state} /> : <Rows state={state} grid={grid} />}
+            {rows?.length === 0 && state.next.value === null ? <NoMatch state={state} /> : <Rows state={state} grid={grid} />}
             <CompareBar state={state} />
           </div>
           <Panel state={state} recording={selected} />

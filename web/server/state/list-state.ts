@@ -99,11 +99,14 @@ export function createListState(site: Site): ListState {
     if (isBusy()) return;
     const had = rows.value?.length ?? 0;
     try {
-      const listed = await readRecordings(asked.value, { limit: Math.min(PAGE_MAX, Math.max(PAGE, had)), signal });
+      const limit = Math.min(PAGE_MAX, Math.max(PAGE, had));
+      const listed = await readRecordings(asked.value, { limit, signal });
       if (isStale(signal) || isBusy()) return;
-      const beyond = had > PAGE_MAX ? (rows.value ?? []).slice(PAGE_MAX) : [];
+      // The server looked at a part of the list only: what it found behind that before stays, and so does the place to go on from.
+      const isPart = listed.next !== null && listed.recordings.length < limit;
+      const beyond = isPart ? (rows.value ?? []) : had > PAGE_MAX ? (rows.value ?? []).slice(PAGE_MAX) : [];
       batch(() => {
-        if (beyond.length === 0) next.value = listed.next;
+        if (beyond.length === 0 && !isPart) next.value = listed.next;
         take(listed, beyond);
       });
     } catch (error) {

@@ -19,7 +19,7 @@ use crate::routes::state::{AppState, Shared};
 use crate::rules::access::{Caller, Scope};
 use crate::rules::naming::{check_host, check_name, check_tags};
 use crate::rules::search;
-use crate::storage::listing::{self, Filter, Mark, Matched, Order};
+use crate::storage::listing::{self, Condition, Filter, Mark, Matched, Order};
 use crate::storage::settings;
 use crate::storage::terms::{self, Kind};
 use crate::words::moment::now_ms;
@@ -89,13 +89,15 @@ pub async fn list(State(state): State<AppState>, Known(caller): Known, Asked(ask
     // A token that may only write sees what it wrote.
     let only_own = (!caller.may(Scope::Read)).then(|| caller.name.clone());
     let mine = if asked.mine { Some(caller.name.clone()) } else { only_own.clone() };
-    let filter = Filter { owner: mine, ..search::filter(&asked.q, now_ms())? };
-    let plan = listing::plan(database, &filter).await?;
+    let mut filter = Filter { owner: mine, ..search::filter(&asked.q, now_ms())? };
+    let is_whole = filter == Filter { owner: only_own.clone(), ..Filter::default() };
+    filter.conditions.extend(filter.owner.as_deref().map(Condition::of_owner));
+    let (listed, _) = state.totals(None).await?;
+    let plan = listing::plan(database, &filter, listed).await?;
     let page = listing::page(database, &plan, order, after.as_ref(), limit).await?;
     let (all, all_bytes) = state.totals(only_own.as_deref()).await?;
     let live = listing::live(database, only_own.as_deref()).await?;
-    let is_whole = filter == Filter { owner: only_own, ..Filter::default() };
-    let matched = if is_whole { Matched::exactly(all) } else { listing::matched(database, &plan).await? };
+    let matched = if is_whole { Matched::exactly(all) } else { listing::matched(database, &plan, order).await? };
     let chips = if caller.may(Scope::Read) { chips(&state, &caller).await? } else { Vec::new() };
     let keep_days = settings::keep_days(database).await?;
     let recordings = page.recordings.iter().map(|recording| Shown::of(recording, &caller, keep_days)).collect();

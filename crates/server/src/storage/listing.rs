@@ -1,15 +1,17 @@
 //! The list: which recordings match, in which order, a page at a time.
 //! Owns: the statement, and where the next page begins. Never: reads the search language (`rules/search.rs` does).
 
-use sqlx::Row;
+use sqlx::any::AnyRow;
 
 use crate::storage::database::{Database, Statement};
-use crate::storage::recordings::{COLUMNS, Recording, count, stored};
-use crate::storage::terms::Kind;
+use crate::storage::recordings::{COLUMNS, Recording, count, get, stored};
+use crate::storage::terms::{Kind, folded};
 use crate::words::problem::Problem;
 
 /// Recordings are counted so far and no further: a word that more of them have is frequent.
 const COUNTED_MAX: u64 = 1_000;
+/// Recordings that one request looks at where no word is rare: two frequent words may never meet.
+const LOOKED_MAX: u32 = 10_000;
 
 /// All must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,11 +49,37 @@ pub enum Pattern {
     Glob(String),
 }
 
+impl Condition {
+    /// Those of an owner who has few are found as those with a rare word are.
+    pub fn of_owner(owner: &str) -> Condition {
+        Condition::Word { kinds: vec![Kind::Who], patterns: vec![Pattern::Word(folded(owner))] }
+    }
+
+    /// Of a list in the order of this column, it only says where it begins or ends.
+    fn column(&self) -> Option<&'static str> {
+        match self {
+            Condition::Word { .. } => None,
+            Condition::Since { .. } | Condition::Until { .. } => Some(Order::Newest.column()),
+            Condition::Number { of, .. } => Some(of.column()),
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Number {
     CpuNs,
     WallNs,
     Bytes,
+}
+
+impl Number {
+    fn column(self) -> &'static str {
+        match self {
+            Number::CpuNs => "cpu_ns",
+            Number::WallNs => "wall_ns",
+            Number::Bytes => "bytes",
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,9 +95,9 @@ impl Order {
     fn column(self) -> &'static str {
         match self {
             Order::Newest | Order::Oldest => "created_ms",
-            Order::Cpu => "cpu_ns",
-            Order::Wall => "wall_ns",
-            Order::Size => "bytes",
+            Order::Cpu => Number::CpuNs.column(),
+            Order::Wall => Number::WallNs.column(),
+            Order::Size => Number::Bytes.column(),
         }
     }
 
@@ -78,7 +106,7 @@ impl Order {
     }
 }
 
-/// The last row of a page: its value in the order, and its id.
+/// The last row of a page, or the last that was looked at: its value in the order, and its id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
     pub value: i64,
@@ -88,6 +116,7 @@ pub struct Mark {
 #[derive(Debug)]
 pub struct Page {
     pub recordings: Vec<Recording>,
+    /// Where the list goes on. The page may have few rows or none before it: more were not looked at.
     pub next: Option<Mark>,
 }
 
@@ -95,7 +124,7 @@ pub struct Page {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Matched {
     pub recordings: u64,
-    /// There are more than these, and nobody counted them.
+    /// There may be more than these: nobody counted on.
     pub is_least: bool,
 }
 
@@ -117,10 +146,13 @@ pub struct Plan<'f> {
     driver: Option<usize>,
     /// Known without asking for the rows.
     matched: Option<Matched>,
+    /// Rows that one request looks at. None: all that there are, or all that the rarest word has.
+    looked_max: Option<u32>,
 }
 
 /// Looks at how frequent each word is: of a rare one its recordings are taken, a frequent one is asked for in each row of the list.
-pub async fn plan<'f>(database: &Database, filter: &'f Filter) -> Result<Plan<'f>, Problem> {
+/// `all`: how many recordings are listed.
+pub async fn plan<'f>(database: &Database, filter: &'f Filter, all: u64) -> Result<Plan<'f>, Problem> {
     let mut rarest: Option<(usize, Matched)> = None;
     for (position, condition) in filter.conditions.iter().enumerate() {
         let Condition::Word { kinds, patterns } = condition else { continue };
@@ -137,7 +169,9 @@ pub async fn plan<'f>(database: &Database, filter: &'f Filter) -> Result<Plan<'f
     let is_alone = filter.conditions.len() == 1 && filter.owner.is_none();
     let matched = rarest.map(|(_, found)| found).filter(|found| found.recordings == 0 || is_alone);
     let driver = rarest.filter(|(_, found)| !found.is_least).map(|(position, _)| position);
-    Ok(Plan { filter, driver, matched })
+    let is_whole = *filter == Filter::default();
+    let looked_max = Some(LOOKED_MAX).filter(|max| driver.is_none() && !is_whole && all > u64::from(*max));
+    Ok(Plan { filter, driver, matched, looked_max })
 }
 
 async fn counted(database: &Database, say_rows: impl FnOnce(&mut Statement)) -> Result<Matched, Problem> {
@@ -189,6 +223,28 @@ impl Plan<'_> {
             _ => (order.column(), "id"),
         }
     }
+
+    /// The last row that a request looks at which begins behind `after`. None: there are not so many.
+    async fn end(&self, database: &Database, order: Order, after: Option<&Mark>) -> Result<Option<Mark>, Problem> {
+        let Some(looked_max) = self.looked_max else { return Ok(None) };
+        let columns = (order.column(), "id");
+        let mut statement = Statement::new("SELECT id, ");
+        statement.say(order.column());
+        // An index has all of it: to skip its rows takes little, and to look at them is the work.
+        statement.say(" AS place FROM recordings WHERE listed = 1");
+        for condition in self.filter.conditions.iter().filter(|condition| condition.column() == Some(order.column())) {
+            say_condition(&mut statement, condition);
+        }
+        if let Some(mark) = after {
+            say_beyond(&mut statement, columns, order, mark);
+        }
+        say_order(&mut statement, columns, order);
+        statement.say(" LIMIT 2 OFFSET ");
+        statement.value(i64::from(looked_max) - 1);
+        let rows = statement.rows(database).await?;
+        // Without one more behind it nothing is left out.
+        rows.first().filter(|_| rows.len() == 2).map(mark_of).transpose()
+    }
 }
 
 pub async fn page(
@@ -201,6 +257,7 @@ pub async fn page(
     if plan.matched.is_some_and(|matched| matched.recordings == 0) {
         return Ok(Page { recordings: Vec::new(), next: None });
     }
+    let end = plan.end(database, order, after).await?;
     let mut statement = Statement::new("SELECT ");
     statement.say(COLUMNS);
     statement.say(", ");
@@ -209,19 +266,11 @@ pub async fn page(
     statement.say(" AS place FROM recordings WHERE id IN (SELECT id");
     plan.say_from(&mut statement);
     let columns = plan.columns(order);
-    let beyond = if order.is_descending() { " < " } else { " > " };
     if let Some(mark) = after {
-        statement.say(" AND (");
-        statement.say(columns.0);
-        statement.say(", ");
-        statement.say(columns.1);
-        statement.say(")");
-        statement.say(beyond);
-        statement.say("(");
-        statement.value(mark.value);
-        statement.say(", ");
-        statement.value(mark.id.clone());
-        statement.say(")");
+        say_beyond(&mut statement, columns, order, mark);
+    }
+    if let Some(mark) = &end {
+        say_up_to(&mut statement, columns, order, mark);
     }
     say_order(&mut statement, columns, order);
     statement.say(" LIMIT ");
@@ -232,11 +281,36 @@ pub async fn page(
     let shown = rows.len().min(most as usize);
     let recordings = rows[..shown].iter().map(Recording::of_row).collect::<Result<Vec<_>, _>>()?;
     let last = rows[..shown].last().filter(|_| rows.len() > shown);
-    let next = last.map(|row| -> Result<Mark, Problem> {
-        let value = row.try_get("place").map_err(|error| crate::storage::database::failed(&error))?;
-        Ok(Mark { value, id: crate::storage::recordings::get(row, "id")? })
-    });
-    Ok(Page { recordings, next: next.transpose()? })
+    let next = last.map(mark_of).transpose()?.or(end);
+    Ok(Page { recordings, next })
+}
+
+fn mark_of(row: &AnyRow) -> Result<Mark, Problem> {
+    Ok(Mark { value: get(row, "place")?, id: get(row, "id")? })
+}
+
+/// Those behind the mark.
+fn say_beyond(statement: &mut Statement, columns: (&'static str, &'static str), order: Order, mark: &Mark) {
+    say_compared(statement, columns, if order.is_descending() { " < " } else { " > " }, mark);
+}
+
+/// Those before the mark, and the mark.
+fn say_up_to(statement: &mut Statement, columns: (&'static str, &'static str), order: Order, mark: &Mark) {
+    say_compared(statement, columns, if order.is_descending() { " >= " } else { " <= " }, mark);
+}
+
+fn say_compared(statement: &mut Statement, columns: (&'static str, &'static str), with: &'static str, mark: &Mark) {
+    statement.say(" AND (");
+    statement.say(columns.0);
+    statement.say(", ");
+    statement.say(columns.1);
+    statement.say(")");
+    statement.say(with);
+    statement.say("(");
+    statement.value(mark.value);
+    statement.say(", ");
+    statement.value(mark.id.clone());
+    statement.say(")");
 }
 
 fn say_order(statement: &mut Statement, (column, id): (&'static str, &'static str), order: Order) {
@@ -249,17 +323,21 @@ fn say_order(statement: &mut Statement, (column, id): (&'static str, &'static st
     statement.say(direction);
 }
 
-pub async fn matched(database: &Database, plan: &Plan<'_>) -> Result<Matched, Problem> {
-    match plan.matched {
-        Some(matched) => Ok(matched),
-        None => {
-            counted(database, |statement| {
-                statement.say("SELECT id");
-                plan.say_from(statement);
-            })
-            .await
-        }
+/// Among those that the first page looks at.
+pub async fn matched(database: &Database, plan: &Plan<'_>, order: Order) -> Result<Matched, Problem> {
+    if let Some(matched) = plan.matched {
+        return Ok(matched);
     }
+    let end = plan.end(database, order, None).await?;
+    let found = counted(database, |statement| {
+        statement.say("SELECT id");
+        plan.say_from(statement);
+        if let Some(mark) = &end {
+            say_up_to(statement, plan.columns(order), order, mark);
+        }
+    });
+    let found = found.await?;
+    Ok(Matched { is_least: found.is_least || end.is_some(), ..found })
 }
 
 /// All that are listed, and their bytes. `owner`: only theirs.
@@ -295,31 +373,33 @@ impl Plan<'_> {
             statement.value(owner.clone());
         }
         for (position, condition) in self.filter.conditions.iter().enumerate() {
-            match condition {
-                Condition::Word { .. } if self.driver == Some(position) => {}
-                Condition::Word { kinds, patterns } => {
-                    statement.say(" AND EXISTS (SELECT 1 FROM terms WHERE terms.recording = recordings.id AND terms.created_ms = recordings.created_ms AND ");
-                    say_terms(statement, kinds, patterns);
-                    statement.say(")");
-                }
-                Condition::Since { ms } => {
-                    statement.say(" AND recordings.created_ms >= ");
-                    statement.value(*ms);
-                }
-                Condition::Until { ms } => {
-                    statement.say(" AND recordings.created_ms < ");
-                    statement.value(*ms);
-                }
-                Condition::Number { of, is_more, than } => {
-                    statement.say(match of {
-                        Number::CpuNs => " AND cpu_ns",
-                        Number::WallNs => " AND wall_ns",
-                        Number::Bytes => " AND bytes",
-                    });
-                    statement.say(if *is_more { " > " } else { " < " });
-                    statement.value(stored(*than));
-                }
+            if self.driver != Some(position) {
+                say_condition(statement, condition);
             }
+        }
+    }
+}
+
+fn say_condition(statement: &mut Statement, condition: &Condition) {
+    match condition {
+        Condition::Word { kinds, patterns } => {
+            statement.say(" AND EXISTS (SELECT 1 FROM terms WHERE terms.recording = recordings.id AND terms.created_ms = recordings.created_ms AND ");
+            say_terms(statement, kinds, patterns);
+            statement.say(")");
+        }
+        Condition::Since { ms } => {
+            statement.say(" AND recordings.created_ms >= ");
+            statement.value(*ms);
+        }
+        Condition::Until { ms } => {
+            statement.say(" AND recordings.created_ms < ");
+            statement.value(*ms);
+        }
+        Condition::Number { of, is_more, than } => {
+            statement.say(" AND ");
+            statement.say(of.column());
+            statement.say(if *is_more { " > " } else { " < " });
+            statement.value(stored(*than));
         }
     }
 }
@@ -368,3 +448,6 @@ fn like(glob: &str) -> String {
     }
     pattern
 }
+
+#[cfg(test)]
+mod tests;

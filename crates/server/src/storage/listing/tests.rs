@@ -1,0 +1,129 @@
+//! A part of the list at a time: what the pages hold, where they go on, and what is counted.
+
+use crate::storage::recordings::{self, State};
+use crate::storage::terms;
+use crate::storage::tokens::commit;
+
+use super::*;
+
+const LOOKED: u32 = 3;
+const PAGE: u32 = 2;
+
+#[test]
+fn a_search_looks_at_a_part_of_the_list_at_a_time() {
+    in_ten(async |database| {
+        let even = || of_tag("even");
+        let found = async |conditions: Vec<Condition>, order: Order| pages(&database, conditions, order).await;
+        for order in [Order::Newest, Order::Size] {
+            assert_eq!(found(vec![even()], order).await, expected(&[&[8], &[6, 4], &[2], &[0]]), "{order:?}");
+        }
+        assert_eq!(found(vec![even()], Order::Oldest).await, expected(&[&[0, 2], &[4], &[6, 8], &[]]));
+        // Words that never meet.
+        for order in [Order::Newest, Order::Oldest] {
+            let nothing = found(vec![even(), of_tag("odd")], order).await;
+            assert_eq!(nothing, expected(&[&[], &[], &[], &[]]), "{order:?}");
+        }
+        // A page that is full goes on behind its last row.
+        let all = found(vec![Condition::Since { ms: 0 }], Order::Newest).await;
+        assert_eq!(all, expected(&[&[9, 8], &[7, 6], &[5, 4], &[3, 2], &[1, 0]]));
+        // What the order itself leaves out is not looked at.
+        let early = found(vec![even(), Condition::Until { ms: 3 }], Order::Newest).await;
+        assert_eq!(early, expected(&[&[2, 0]]));
+    });
+}
+
+#[test]
+fn what_was_counted_in_a_part_of_the_list_is_the_least() {
+    in_ten(async |database| {
+        let counted = async |conditions: Vec<Condition>| {
+            let filter = Filter { conditions, owner: None };
+            let plan = bounded(&filter);
+            matched(&database, &plan, Order::Newest).await.expect("a count")
+        };
+        let least = |recordings| Matched { recordings, is_least: true };
+        assert_eq!(counted(vec![of_tag("even")]).await, least(1));
+        assert_eq!(counted(vec![of_tag("even"), of_tag("odd")]).await, least(0));
+        assert_eq!(counted(vec![of_tag("even"), Condition::Until { ms: 3 }]).await, Matched::exactly(2));
+    });
+}
+
+#[test]
+fn a_rare_word_and_a_short_list_are_looked_at_whole() {
+    in_ten(async |database| {
+        let many = u64::from(LOOKED_MAX) + 1;
+        let looked_max = async |conditions: Vec<Condition>, all: u64| {
+            let filter = Filter { conditions, owner: None };
+            plan(&database, &filter, all).await.expect("a plan").looked_max
+        };
+        assert_eq!(looked_max(vec![of_tag("even")], many).await, None);
+        assert_eq!(looked_max(vec![Condition::Since { ms: 0 }], many).await, Some(LOOKED_MAX));
+        assert_eq!(looked_max(vec![Condition::Since { ms: 0 }], many - 1).await, None);
+        assert_eq!(looked_max(Vec::new(), many).await, None);
+    });
+}
+
+/// As if its words were frequent, and the list long.
+fn bounded(filter: &Filter) -> Plan<'_> {
+    Plan { filter, driver: None, matched: None, looked_max: Some(LOOKED) }
+}
+
+fn of_tag(word: &str) -> Condition {
+    Condition::Word { kinds: vec![Kind::Tag], patterns: vec![Pattern::Word(word.to_owned())] }
+}
+
+fn expected(pages: &[&[i64]]) -> Vec<Vec<i64>> {
+    pages.iter().map(|page| page.to_vec()).collect()
+}
+
+/// When the recordings of each page were made.
+async fn pages(database: &Database, conditions: Vec<Condition>, order: Order) -> Vec<Vec<i64>> {
+    let filter = Filter { conditions, owner: None };
+    let plan = bounded(&filter);
+    let (mut pages, mut after) = (Vec::new(), None::<Mark>);
+    loop {
+        let listed = page(database, &plan, order, after.as_ref(), PAGE).await.expect("a page");
+        pages.push(listed.recordings.iter().map(|recording| recording.created_ms).collect());
+        after = listed.next;
+        if after.is_none() {
+            return pages;
+        }
+    }
+}
+
+/// Recordings that were made at the milliseconds 0 to 9, each with the tag `even` or `odd`.
+fn in_ten(test: impl AsyncFnOnce(Database)) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let database = Database::embedded(folder.path()).await.expect("a database");
+        let mut transaction = database.begin().await.expect("a transaction");
+        for created_ms in 0..10 {
+            let made = made_at(created_ms);
+            recordings::insert(&mut transaction, &made).await.expect("a row");
+            let word = if created_ms % 2 == 0 { "even" } else { "odd" };
+            let words = vec![(Kind::Tag, word.to_owned())];
+            terms::replace(&mut transaction, &made, &[], words).await.expect("a word");
+        }
+        commit(transaction).await.expect("they are kept");
+        test(database).await;
+    });
+}
+
+fn made_at(created_ms: i64) -> Recording {
+    Recording {
+        id: format!("{created_ms:016}"),
+        name: "app.genba".to_owned(),
+        state: State::Open,
+        live: true,
+        owner: "lena".to_owned(),
+        host: None,
+        tags: Vec::new(),
+        created_ms,
+        touched_ms: created_ms,
+        sealed_ms: None,
+        bytes: 0,
+        sha256: None,
+        program: "app".to_owned(),
+        facts: None,
+    }
+}
