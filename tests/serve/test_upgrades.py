@@ -94,3 +94,21 @@ def test_a_backup_while_uploads_run(server: Server, servers: Callable[..., Serve
     check_nothing_lost(server.client(), uploaders)
     # A backup never overwrites one.
     assert server.verb("backup", str(tmp_path / "backup")).returncode == 1
+
+
+def test_backups_at_once(server: Server, servers: Callable[..., Server], golden: bytes, honest: bytes, tmp_path: Path) -> None:
+    """Into different folders all are whole; into one folder one is, and the other says why it is not."""
+    client = server.client()
+    for recording in (golden, honest):
+        client.push(recording)
+    folders = [tmp_path / name for name in ("same", "same", "one", "other")]
+    with concurrent.futures.ThreadPoolExecutor(len(folders)) as pool:
+        done = list(pool.map(lambda folder: server.verb("backup", str(folder)), folders))
+    assert sorted(one.returncode for one in done[:2]) == [0, 1] and not any(one.returncode for one in done[2:]), done
+    [refused] = [one.stderr for one in done[:2] if one.returncode]
+    assert ("is not empty" in refused or "another backup into" in refused) and "hint: " in refused
+    for folder in folders[1:]:
+        assert "2 recordings" in servers(f"of-{folder.name}", places=["--data", str(folder)]).said("check")
+    # None of them keeps the server from deleting any longer.
+    client.ask("DELETE", f"/api/recordings/{client.recordings()[0]['id']}").expect(204)
+    assert len([path for path in (server.data / "objects/content").rglob("*") if path.is_file()]) == 1

@@ -1,6 +1,8 @@
 //! `genba serve backup TO`: the data folder as it is now, into another folder, while uploads go on.
 //! Owns: the order: nothing is deleted while it copies, then all rows at one moment, then the objects that these name.
 
+use std::fs::File;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use sqlx::Executor;
@@ -28,9 +30,9 @@ pub fn backup(place: &Place, to: &Path) -> Result<Copied, Problem> {
     done(async {
         let (database, store) = place.existing()?.storage().await?;
         target.make_folder(to)?;
-        settings::hold_deletions(&database, true).await?;
+        let held = settings::hold_deletions(&database).await?;
         let copied = copy(&database, &store, to).await;
-        settings::hold_deletions(&database, false).await?;
+        settings::release_deletions(&database, &held).await?;
         database.close().await;
         copied
     })
@@ -38,13 +40,36 @@ pub fn backup(place: &Place, to: &Path) -> Result<Copied, Problem> {
 
 async fn copy(database: &Database, store: &Store, to: &Path) -> Result<Copied, Problem> {
     debug_assert_eq!(database.kind, Kind::Sqlite);
+    take_place(to)?;
     let file = to.join(FILE).display().to_string();
     let rows = sqlx::query("VACUUM INTO $1").bind(file);
     database.pool.execute(rows).await.map_err(|error| failed(&error))?;
     let to = std::path::absolute(to).map_err(|error| Problem::internal("the folder", &error))?;
     let (copy, target) = (Database::embedded(&to).await?, Store::embedded(&to)?);
-    settings::hold_deletions(&copy, false).await?;
+    settings::release_all_deletions(&copy).await?;
     let copied = copied::objects(&copy, store, &target).await;
     copy.close().await;
     copied
+}
+
+/// The database's file, still empty: SQLite fills such a one. Of two backups into one folder only one can make it.
+fn take_place(to: &Path) -> Result<(), Problem> {
+    File::create_new(to.join(FILE)).map(drop).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => Problem::conflict(format!("another backup into {} is under way", to.display()))
+            .hint("name a folder that does not exist yet"),
+        _ => Problem::new(503, format!("cannot write into {}", to.display())).detail(error.to_string()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_two_backups_that_found_the_folder_empty_one_takes_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        take_place(folder.path()).expect("nobody was here");
+        let problem = take_place(folder.path()).expect_err("another one was");
+        assert!(problem.status == 409 && problem.title.contains("another backup"), "{problem:?}");
+    }
 }

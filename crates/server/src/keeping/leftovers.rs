@@ -238,15 +238,19 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_doomed_once_a_backup_holds_deletions() {
+    fn nothing_is_doomed_while_any_backup_holds_deletions() {
         Keeper::in_new_folder(async |Keeper { database, store, .. }| {
             let sha256 = "ab".repeat(32);
             contents::adopt(&database, &sha256, 10).await.expect("a row");
-            settings::hold_deletions(&database, true).await.expect("a setting");
+            let held = settings::hold_deletions(&database).await.expect("a setting");
+            let by_another = settings::hold_deletions(&database).await.expect("a setting");
             // As for whoever looked just before, and waited for its turn.
             assert_eq!(delete_unused(&database, &store).await, Ok(0));
             assert_eq!(contents::presence(&database, &sha256).await, Ok(Presence::Present));
-            settings::hold_deletions(&database, false).await.expect("a setting");
+            // The other backup is still under way.
+            settings::release_deletions(&database, &held).await.expect("no setting");
+            assert_eq!(delete_unused(&database, &store).await, Ok(0));
+            settings::release_deletions(&database, &by_another).await.expect("no setting");
             assert_eq!(delete_unused(&database, &store).await, Ok(1));
             assert_eq!(contents::presence(&database, &sha256).await, Ok(Presence::Absent));
         });

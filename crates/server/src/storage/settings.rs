@@ -9,8 +9,10 @@ use crate::storage::recordings::get;
 use crate::storage::tokens::commit;
 use crate::words::moment::{HOUR_MS, now_ms};
 use crate::words::problem::Problem;
+use crate::words::random;
 
 const KEEP_DAYS: &str = "keep_days";
+/// Of each backup a row of its own, whose name begins so: one that ends releases no other.
 const HELD_UNTIL: &str = "deletions_held_until_ms";
 const HELD_MS: i64 = 6 * HOUR_MS;
 
@@ -23,40 +25,60 @@ pub async fn set_keep_days(database: &Database, days: Option<u32>) -> Result<(),
     set(database, KEEP_DAYS, days.map(|days| days.to_string())).await
 }
 
-/// While a backup copies objects, none is deleted. It ends by itself, should the one who copies die.
-pub async fn hold_deletions(database: &Database, is_held: bool) -> Result<(), Problem> {
-    let until_ms = is_held.then(|| (now_ms() + HELD_MS).to_string());
-    set(database, HELD_UNTIL, until_ms).await
+/// While a backup copies objects, none is deleted. It ends by itself, should the one who copies die. The name is for `release_deletions`.
+pub async fn hold_deletions(database: &Database) -> Result<String, Problem> {
+    let name = format!("{HELD_UNTIL}:{}", random::id()?);
+    set(database, &name, Some((now_ms() + HELD_MS).to_string())).await?;
+    Ok(name)
+}
+
+pub async fn release_deletions(database: &Database, held: &str) -> Result<(), Problem> {
+    set(database, held, None).await
+}
+
+/// Of a copy, which nobody copies yet.
+pub async fn release_all_deletions(database: &Database) -> Result<(), Problem> {
+    let mut transaction = database.begin().await?;
+    say_held(Statement::new("DELETE FROM settings WHERE ")).execute(&mut transaction).await?;
+    commit(transaction).await
 }
 
 pub async fn are_deletions_held(database: &Database) -> Result<bool, Problem> {
-    Ok(is_ahead(find(database, HELD_UNTIL).await?))
+    is_any_ahead(&all_held().rows(database).await?)
 }
 
 /// The same as that transaction sees it. SQLite's are one behind the other: a backup that begins later finds what this one changed.
 pub async fn are_deletions_held_within(transaction: &mut Transaction<'static, Any>) -> Result<bool, Problem> {
-    Ok(is_ahead(value(&look_up(HELD_UNTIL).rows_within(transaction).await?)?))
+    is_any_ahead(&all_held().rows_within(transaction).await?)
 }
 
-fn is_ahead(until_ms: Option<String>) -> bool {
-    until_ms.and_then(|value| value.parse::<i64>().ok()).is_some_and(|until_ms| now_ms() < until_ms)
+fn all_held() -> Statement {
+    say_held(Statement::new("SELECT value FROM settings WHERE "))
 }
 
-async fn find(database: &Database, name: &'static str) -> Result<Option<String>, Problem> {
-    value(&look_up(name).rows(database).await?)
-}
-
-fn look_up(name: &'static str) -> Statement {
-    let mut statement = Statement::new("SELECT value FROM settings WHERE name = ");
-    statement.value(name.to_owned());
+fn say_held(mut statement: Statement) -> Statement {
+    statement.say("name LIKE ");
+    statement.value(format!("{HELD_UNTIL}%"));
     statement
 }
 
-fn value(rows: &[AnyRow]) -> Result<Option<String>, Problem> {
-    rows.first().map(|row| get(row, "value")).transpose()
+fn is_any_ahead(rows: &[AnyRow]) -> Result<bool, Problem> {
+    let now_ms = now_ms();
+    for row in rows {
+        if get::<String>(row, "value")?.parse::<i64>().is_ok_and(|until_ms| now_ms < until_ms) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
-async fn set(database: &Database, name: &'static str, value: Option<String>) -> Result<(), Problem> {
+async fn find(database: &Database, name: &'static str) -> Result<Option<String>, Problem> {
+    let mut statement = Statement::new("SELECT value FROM settings WHERE name = ");
+    statement.value(name.to_owned());
+    statement.rows(database).await?.first().map(|row| get(row, "value")).transpose()
+}
+
+async fn set(database: &Database, name: &str, value: Option<String>) -> Result<(), Problem> {
     let mut transaction = database.begin().await?;
     let mut statement = Statement::new("DELETE FROM settings WHERE name = ");
     statement.value(name.to_owned());
