@@ -207,6 +207,8 @@ export function createListState(site: Site): ListState {
         batch(() => {
           next.value = listed.next;
           change([...(rows.value ?? []), ...listed.recordings.filter(({ id }) => !known.has(id))]);
+          // The pages before may have had none.
+          if (selected.value === null) selected.value = rows.value?.[0]?.id ?? null;
         });
       } catch (error) {
         fail(error);
