@@ -325,6 +325,24 @@ def test_an_embedded_store_moves(servers: Callable[..., Server], postgres: Postg
     assert small.verb("move", *places).returncode == 1
 
 
+def test_of_two_moves_at_once_into_one_place_one_is_done(
+    servers: Callable[..., Server], postgres: Postgres, s3: S3, golden: bytes, honest: bytes
+) -> None:
+    places = ["--db", postgres.database("moves"), "--store", s3.bucket("moves")]
+    made: dict[str, Server] = {}
+    for name, recording in (("first", golden), ("second", honest)):
+        server = servers(name, secrets=s3.secrets).start()
+        made[server.client().push(recording)["id"]] = server
+        assert server.stop() == 0
+    with concurrent.futures.ThreadPoolExecutor(len(made)) as pool:
+        done = dict(zip(made, pool.map(lambda server: server.verb("move", *places), made.values()), strict=True))
+    assert sorted(one.returncode for one in done.values()) == [0, 1], done
+    [refused] = [one.stderr for one in done.values() if one.returncode]
+    assert "the database is not empty" in refused or "the database is busy" in refused
+    moved = servers("moved", places=places, secrets=s3.secrets).start().client().recordings()
+    assert [one["id"] for one in moved] == [recording_id for recording_id, one in done.items() if one.returncode == 0]
+
+
 def test_a_backup_made_while_uploads_run(pair: Pair, servers: Callable[..., Server], postgres: Postgres, s3: S3, golden: bytes) -> None:
     """As docs/serve.md says: first the database, then the bucket. All that was sealed before is whole; an open upload may have lost its parts."""
     database, bucket = (place.rpartition("/")[2] for place in pair[0].places[1::2])

@@ -8,7 +8,7 @@ use sqlx::{Row, ValueRef};
 use crate::chores::check::checked;
 use crate::chores::copied::{self, Copied};
 use crate::chores::place::{Place, done};
-use crate::storage::database::{Database, Statement, failed};
+use crate::storage::database::{Statement, failed};
 use crate::storage::recordings::get;
 use crate::storage::store::Store;
 use crate::storage::tokens::commit;
@@ -62,6 +62,8 @@ const TABLES: [(&str, &[&str]); 8] = [
 ];
 /// Rows of one statement.
 const ROWS: usize = 200;
+/// Of PostgreSQL, where each move leads.
+const LOCK: &str = "LOCK TABLE recordings, contents, tokens IN SHARE ROW EXCLUSIVE MODE";
 
 pub fn move_to(from: &Place, to: &Place) -> Result<Copied, Problem> {
     if from.db.is_some() || from.store.is_some() {
@@ -76,14 +78,17 @@ pub fn move_to(from: &Place, to: &Place) -> Result<Copied, Problem> {
     done(async {
         let (database, store) = from.existing()?.storage().await?;
         let (to_database, to_store) = to.storage().await?;
-        if is_used(&to_database).await? {
-            return Err(
-                Problem::conflict("the database is not empty").detail("it has recordings, contents or tokens already")
-            );
+        if !used().rows(&to_database).await?.is_empty() {
+            return Err(not_empty());
         }
         let copied = copied::objects(&database, &store, &to_store).await?;
         // Rows come last, in one transaction: before them nobody sees anything.
         let mut transaction = to_database.begin().await?;
+        // Until it ends nobody else writes there: no server, and no second move that found it empty as well.
+        Statement::new(LOCK).execute(&mut transaction).await?;
+        if !used().rows_within(&mut transaction).await?.is_empty() {
+            return Err(not_empty());
+        }
         for (table, columns) in TABLES {
             let mut read = all_rows(table, columns).stream(&database);
             let mut rows = Vec::with_capacity(ROWS);
@@ -109,11 +114,15 @@ pub fn move_to(from: &Place, to: &Place) -> Result<Copied, Problem> {
     })
 }
 
-async fn is_used(database: &Database) -> Result<bool, Problem> {
-    let mut rows = Statement::new("SELECT id FROM recordings LIMIT 1").rows(database).await?;
-    rows.extend(Statement::new("SELECT sha256 FROM contents LIMIT 1").rows(database).await?);
-    rows.extend(Statement::new("SELECT name FROM tokens LIMIT 1").rows(database).await?);
-    Ok(!rows.is_empty())
+/// A row where somebody has used the database.
+fn used() -> Statement {
+    Statement::new(
+        "SELECT 1 AS used FROM recordings UNION ALL SELECT 1 FROM contents UNION ALL SELECT 1 FROM tokens LIMIT 1",
+    )
+}
+
+fn not_empty() -> Problem {
+    Problem::conflict("the database is not empty").detail("it has recordings, contents or tokens already")
 }
 
 fn all_rows(table: &'static str, columns: &[&'static str]) -> Statement {
