@@ -30,22 +30,29 @@ async function bundleViewer() {
   if (size > VIEWER_BYTES_MAX) {
     throw new Error(`viewer.html has ${size} bytes of code and style, compressed; the budget is ${VIEWER_BYTES_MAX}\nhint: look for dead or repeated code`);
   }
-  await writeFile(join(here, "dist/viewer.js"), parts.script);
-  await writeFile(join(here, "dist/viewer.css"), parts.style);
-  await writeFile(join(here, "dist/viewer.html"), page);
+  await keep("dist/viewer.js", parts.script);
+  await keep("dist/viewer.css", parts.style);
+  await keep("dist/viewer.html", page);
 }
 
 /** A page that stands alone, beside the viewer. */
 async function bundleAlone(title, name) {
   const parts = await bundle({ script: `${name}/main.tsx`, style: `style/${name}/${name}.css` });
-  await writeFile(join(here, `dist/${name}.html`), await pageWithPlace(title, parts));
+  await keep(`dist/${name}.html`, await pageWithPlace(title, parts));
 }
 
 async function bundleServer() {
   const parts = await bundle({ script: "server/main.tsx", style: "style/server/server.css" });
-  await writeFile(join(here, "dist/server.html"), await filled("server/shell.html", parts));
+  await keep("dist/server.html", await filled("server/shell.html", parts));
   const { script } = await bundle({ script: "server/follow.ts" });
-  await writeFile(join(here, "dist/follow.js"), script);
+  await keep("dist/follow.js", script);
+}
+
+/** A file that would be the same stays untouched: cargo compiles what carries it anew whenever it is written, and the server with it. */
+async function keep(file, text) {
+  const path = join(here, file);
+  const before = await readFile(path, "utf8").catch(() => null);
+  if (before !== text) await writeFile(path, text);
 }
 
 /** `</script` and `</style` inside would end the page there. */
