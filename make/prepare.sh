@@ -1,6 +1,6 @@
 #!/bin/sh
-# Sets a machine up for genba's chores. Verbs: tools, prose, packages, sid, debug, standalone, peers, readers, compiled, schemathesis, s3, garage. Each
-# one does only what is missing and says what it does.
+# Sets a machine up for genba's chores. Verbs: tools, compiler, prose, packages, sid, debug, standalone, peers, readers, compiled, schemathesis, s3,
+# garage. Each one does only what is missing and says what it does.
 # Never writes outside of build/, the apt system (as root, only for packages that are missing), Go's caches (verbs prose and standalone), cargo's caches
 # (verbs s3 and garage), $GENBA_SID, $GENBA_DEBUG, $GENBA_STANDALONE, $GENBA_S3 and $GENBA_GARAGE.
 set -eu
@@ -60,29 +60,45 @@ prepare_tools() {
     echo "$wanted" >"$tools/wanted"
 }
 
+# Of COMMAND:PACKAGE those packages whose command is missing.
+lacking() {
+    for pair in "$@"; do
+        command -v "${pair%%:*}" >/dev/null 2>&1 || printf ' %s' "${pair##*:}"
+    done
+}
+
+# Packages of Debian, each behind a space; none is well, too.
+install_packages() {
+    if [ -z "$1" ]; then
+        return
+    fi
+    if [ "$(id -u)" != 0 ]; then
+        without "missing and not installed, because only root can:$1; what needs them is skipped, in words"
+        return
+    fi
+    say "apt-get install$1"
+    try_twice apt-get update -qq
+    # shellcheck disable=SC2086  # several packages
+    DEBIAN_FRONTEND=noninteractive try_twice apt-get install -y -qq --no-install-recommends $1 >/dev/null
+}
+
+# What `make build` needs: the gate compiles while the other packages come.
+prepare_compiler() {
+    missing=$(lacking cc:gcc make:make objdump:binutils)
+    [ -e /usr/include/stdio.h ] || missing="$missing libc6-dev"
+    install_packages "$missing"
+}
+
 # Commands that the chores need and the packages that bring them on Debian.
 prepare_packages() {
-    missing=
-    for pair in cc:gcc c++:g++ objdump:binutils chromium:chromium debootstrap:debootstrap make:make zstd:zstd gdb:gdb strace:strace wrk:wrk hyperfine:hyperfine valgrind:valgrind musl-gcc:musl-tools man:man-db fish:fish zsh:zsh tmux:tmux; do
-        command -v "${pair%%:*}" >/dev/null 2>&1 || missing="$missing ${pair##*:}"
-    done
+    missing=$(lacking cc:gcc c++:g++ objdump:binutils chromium:chromium debootstrap:debootstrap make:make zstd:zstd gdb:gdb strace:strace wrk:wrk hyperfine:hyperfine valgrind:valgrind musl-gcc:musl-tools man:man-db fish:fish zsh:zsh tmux:tmux)
     [ -e /usr/include/stdio.h ] || missing="$missing libc6-dev"
     # Allocators that programs preload.
     [ -e $libraries/libjemalloc.so.2 ] || missing="$missing libjemalloc2"
     [ -e $libraries/libtcmalloc_minimal.so.4 ] || missing="$missing libtcmalloc-minimal4"
     # The database of several servers; Debian keeps its programs out of PATH.
     ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$missing postgresql"
-    if [ -z "$missing" ]; then
-        return
-    fi
-    if [ "$(id -u)" != 0 ]; then
-        without "missing and not installed, because only root can:$missing; what needs them is skipped, in words"
-        return
-    fi
-    say "apt-get install$missing"
-    try_twice apt-get update -qq
-    # shellcheck disable=SC2086  # several packages
-    DEBIAN_FRONTEND=noninteractive try_twice apt-get install -y -qq --no-install-recommends $missing >/dev/null
+    install_packages "$missing"
 }
 
 install_in_sid() {
@@ -408,7 +424,7 @@ prepare_garage() {
 mkdir -p "$root/build"
 for verb in "$@"; do
     case $verb in
-    tools | prose | packages | sid | debug | standalone | peers | readers | compiled | schemathesis | s3 | garage) "prepare_$verb" ;;
-    *) fail "no verb $verb in make/prepare.sh" "one of tools, prose, packages, sid, debug, standalone, peers, readers, compiled, schemathesis, s3, garage" ;;
+    tools | compiler | prose | packages | sid | debug | standalone | peers | readers | compiled | schemathesis | s3 | garage) "prepare_$verb" ;;
+    *) fail "no verb $verb in make/prepare.sh" "one of tools, compiler, prose, packages, sid, debug, standalone, peers, readers, compiled, schemathesis, s3, garage" ;;
     esac
 done
