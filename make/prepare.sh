@@ -340,6 +340,7 @@ prepare_readers() {
 # Compiled packages that the tests profile, a folder for each CPython: build/compiled/3.11 and so on; Cython for all of them.
 prepare_compiled() {
     wanted=$(sha256sum <"$root/make/compiled-packages.txt")
+    own=$("$tools/bin/python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
     for minor in cython 3.11 3.12 3.13 3.14 3.15; do
         folder=$root/build/compiled/$minor
         [ "$(cat "$folder/wanted" 2>/dev/null)" = "$wanted" ] && continue
@@ -353,6 +354,8 @@ prepare_compiled() {
             for platform in manylinux_2_28 manylinux_2_27 manylinux_2_24 manylinux_2_17 manylinux2014; do
                 set -- "$@" --platform "${platform}_x86_64"
             done
+            # pip compiles for the CPython that runs it: no other one reads that.
+            [ "$minor" = "$own" ] || set -- "$@" --no-compile
         fi
         # One by one: what cannot be had for a version is missing there, and its tests say so.
         sed -n "s/^$minor  *//p" "$root/make/compiled-packages.txt" | while read -r package; do
