@@ -258,7 +258,8 @@ prepare_standalone() {
     done
 }
 
-build_vale() (cd "$root/make/prose" && GOBIN=$root/build/prose go install github.com/errata-ai/vale/v3/cmd/vale)
+# Without optimised C: vale carries parsers of programming languages, and reads Markdown only.
+build_vale() (cd "$root/make/prose" && CGO_CFLAGS=-O0 GOBIN=$root/build/prose go install github.com/errata-ai/vale/v3/cmd/vale)
 
 # vale, which checks the prose (make/prose.sh), from the Go module that make/prose/go.mod pins.
 prepare_prose() {
