@@ -74,10 +74,10 @@ check-clippy:
 
 check-quick: web/node_modules
 	cargo fmt --all --check
-	cargo xtask tidy
-	cargo xtask edges
-	cargo xtask proto --check
-	cargo xtask handler
+	$(XTASK) tidy
+	$(XTASK) edges
+	$(XTASK) proto --check
+	$(XTASK) handler
 	npm --prefix web run check
 	$(TOOLS)/bin/python -c 'import ast, pathlib, sys; [ast.parse(file.read_bytes(), str(file)) for folder in sys.argv[1:] for file in pathlib.Path(folder).rglob("*.py")]' benches make python
 
