@@ -154,25 +154,29 @@ def read_node(log: str, name: str) -> Outcome:
 
 
 MAKE = "make --no-print-directory"
-# Those that fail fastest stand first. `check` and `test` choose by the group.
+# Those that fail fastest stand first, and none beside one that it would wait for: what cargo compiles in one folder it compiles one after the other.
+# `check` and `test` choose by the group.
 GROUPS: dict[str, tuple[Part, ...]] = {
     "setup": (
-        Part("tools", "make/prepare.sh tools packages"),
-        Part("build", f"{MAKE} build wheel twin", needs=("tools",)),
+        Part("tools", "make/prepare.sh tools compiler"),
+        Part("build", f"{MAKE} build wheel", needs=("tools",)),
         # `make test-all` alone has the tests of several servers, which need a store that is built from a crate, and those by schemathesis.
-        Part("machine", "make/prepare.sh sid debug standalone compiled readers ${GENBA_ALL:+schemathesis s3}", needs=("tools",)),
+        Part("machine", "make/prepare.sh packages sid debug standalone compiled readers ${GENBA_ALL:+schemathesis s3}", needs=("tools",)),
+        # Compiled in another folder than what `build` compiles: while that links, or waits for the network.
+        Part("twin", f"{MAKE} twin", needs=("tools",)),
     ),
     "check": (
-        Part("lints", f"{MAKE} check-quick", needs=("build",)),
+        Part("lints", f"{MAKE} check-quick XTASK=target/debug/xtask", needs=("build",)),
         Part("prose", "make/prepare.sh prose && make/prose.sh", needs=("tools",)),
         Part("clippy", f"{MAKE} check-clippy", needs=("build",)),
     ),
     "test": (
+        # Compiles nothing: it runs while clippy and the tests of Rust do.
+        Part("web", f"make/prepare.sh packages && {MAKE} test-web", needs=("build",), read=read_node),
         Part("rust", f"{MAKE} test-rust", needs=("build", "machine"), read=read_nextest),
-        Part("web", f"{MAKE} test-web", needs=("build",), read=read_node),
         # The same inputs in each run.
         Part("fuzz", f"{MAKE} fuzz FUZZ='--inputs 30000'", needs=("build",)),
-        Part("python", f"{MAKE} test-python", needs=("build", "machine"), read=read_pytest, alone=True),
+        Part("python", f"{MAKE} test-python", needs=("build", "machine", "twin"), read=read_pytest, alone=True),
         # Their pages prove by how much a fix is faster, in some by a few per cent: with two tests beside that drowned.
         Part("cases", f"{MAKE} test-cases", needs=("build", "machine"), read=read_pytest, alone=True),
     ),

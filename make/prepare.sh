@@ -18,7 +18,7 @@ say() { echo "prepare: $*" >&2; }
 # What this machine does without, and why: on the last lines of `make test`, too (make/gate.py).
 without() {
     say "$*"
-    echo "$*" >>"$root/build/not-here"
+    grep -qxF -- "$*" "$root/build/not-here" 2>/dev/null || echo "$*" >>"$root/build/not-here"
 }
 # A registry that did not answer may answer now.
 try_twice() {
@@ -77,9 +77,13 @@ install_packages() {
         return
     fi
     say "apt-get install$1"
-    try_twice apt-get update -qq
-    # shellcheck disable=SC2086  # several packages
-    DEBIAN_FRONTEND=noninteractive try_twice apt-get install -y -qq --no-install-recommends $1 >/dev/null
+    # Two parts of the gate may ask at once, and apt does not wait.
+    (
+        flock 9
+        try_twice apt-get update -qq
+        # shellcheck disable=SC2086  # several packages
+        DEBIAN_FRONTEND=noninteractive try_twice apt-get install -y -qq --no-install-recommends $1 >/dev/null
+    ) 9>"$root/build/apt-lock"
 }
 
 # What `make build` needs: the gate compiles while the other packages come.
