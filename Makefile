@@ -123,5 +123,5 @@ bench-handler: ## the signal handler measured from inside on CPython 3.15, besid
 	PARTS=handler $(TOOLS)/bin/python benches/bench.py
 
 web/node_modules: web/package-lock.json
-	npm --prefix web ci --silent
+	npm --prefix web ci --silent --no-audit --no-fund
 	@touch $@
