@@ -1,7 +1,7 @@
 """`genba bench --py` beside pyperf, on twenty of pyperformance's benchmarks: the same function, in the same interpreter, and how far the means are apart.
 
-Owns: which benchmarks, and the comparison. Never: judges a single one: of twenty that are equal, one differs by chance. Needs build/peers/pyperformance
-(make/prepare.sh peers). It takes a quarter of an hour; MEANS_OF=nbody,go asks for some only.
+Owns: which benchmarks, and the comparison. Never: judges a single one: of twenty that are equal, one differs by chance. Needs
+build/peers/pyperformance (make/prepare.sh peers). It takes a quarter of an hour; MEANS_OF=nbody,go asks for some only.
 """
 
 import json

@@ -1,9 +1,9 @@
 """`genba bench`: how often a command seems to differ from itself, how often a difference of 3 % is shown, and its times, each beside hyperfine's
 and pyperf's.
 
-Owns: the commands, the counting, and how many claims chance allows where nothing differs. Never: judges what is shown of the planted difference, which
-depends on the machine (docs/bench.md says what is expected). hyperfine is measured where it is installed, in turns with genba: it runs one command after
-the other, and its times are judged as its own `scripts/welch_ttest.py` judges them.
+Owns: the commands, the counting, and how many claims chance allows where nothing differs. Never: judges what is shown of the planted difference,
+which depends on the machine (docs/bench.md says what is expected). hyperfine is measured where it is installed, in turns with genba: it runs one
+command after the other, and its times are judged as its own `scripts/welch_ttest.py` judges them.
 Setting: COMPARISONS.
 """
 
