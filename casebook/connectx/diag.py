@@ -3,6 +3,7 @@
 Owns: the messages (Linux include/uapi/linux/inet_diag.h). Never: opens a UDP socket.
 """
 
+import os
 import socket
 import struct
 from collections.abc import Iterator
@@ -17,6 +18,8 @@ SO_COOKIE = 57
 ANY_COOKIE = 0xFFFF_FFFF_FFFF_FFFF
 
 HEADER = struct.Struct("=IHHII")
+# Behind the header of an error and of a list's end; below zero: a number of errno.
+ERROR = struct.Struct("=i")
 REQUEST_HEAD = struct.Struct("=BBBBI")
 # Ports, addresses with room for IPv6, interface; then the cookie.
 TUPLE = struct.Struct("!HH16s16sI")
@@ -36,12 +39,13 @@ class Diag:
     def __init__(self) -> None:
         self.kernel = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_SOCK_DIAG)
 
-    def receiver(self, local: Address, remote: Address) -> int | None:
-        """The cookie of the socket that gets what `remote` sends to `local`. For UDP the kernel looks up a packet: its source is the remote side."""
+    def receiver(self, local: Address, remote: Address) -> int:
+        """The cookie of the socket that gets what `remote` sends to `local`; FileNotFoundError if none does. For UDP the kernel looks up a packet: its source
+        is the remote side."""
         self._ask(REQUEST, TUPLE.pack(remote[1], local[1], packed(remote), packed(local), 0) + COOKIE.pack(ANY_COOKIE))
         answer = self.kernel.recv(1 << 16)
         if HEADER.unpack_from(answer)[1] == NLMSG_ERROR:
-            return None
+            raise_error(answer, 0)
         return COOKIE.unpack_from(answer, HEADER.size + TUPLE_AT + TUPLE.size)[0]
 
     def sockets(self) -> Iterator[tuple[Address, Address, int]]:
@@ -53,6 +57,8 @@ class Diag:
             while at < len(answers):
                 length, kind, *_ = HEADER.unpack_from(answers, at)
                 if kind in (NLMSG_DONE, NLMSG_ERROR):
+                    # Half a list would look as if nobody had the other sockets.
+                    raise_error(answers, at)
                     return
                 begin = at + HEADER.size + TUPLE_AT
                 local_port, remote_port, local, remote, _ = TUPLE.unpack_from(answers, begin)
@@ -63,6 +69,12 @@ class Diag:
     def _ask(self, flags: int, what: bytes) -> None:
         body = REQUEST_HEAD.pack(socket.AF_INET, socket.IPPROTO_UDP, 0, 0, 0xFFFF_FFFF) + what
         self.kernel.send(HEADER.pack(HEADER.size + len(body), SOCK_DIAG_BY_FAMILY, flags, 1, 0) + body)
+
+
+def raise_error(answers: bytes, at: int) -> None:
+    (number,) = ERROR.unpack_from(answers, at + HEADER.size)
+    if number < 0:
+        raise OSError(-number, os.strerror(-number))
 
 
 def packed(address: Address) -> bytes:
@@ -77,7 +89,10 @@ def answers_at_all() -> bool:
     """Whether this kernel can be asked: the module udp_diag is there, and nothing forbids the question."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as own:
         own.bind(("127.0.0.1", 0))
-        return any(cookie == cookie_of(own) for _, _, cookie in Diag().sockets())
+        try:
+            return any(cookie == cookie_of(own) for _, _, cookie in Diag().sockets())
+        except OSError:
+            return False
 
 
 if __name__ == "__main__":
