@@ -1,4 +1,5 @@
-"""Answers requests, and forgets each session when its request is answered: `python slow.py REQUESTS [SECONDS]`, SECONDS to wait afterwards."""
+"""Answers requests, and forgets each session when its request is answered: `python slow.py REQUESTS [SECONDS]`, SECONDS to wait afterwards. A program that waits
+prints how far it is."""
 
 import sys
 import time
@@ -22,18 +23,20 @@ def handle(number: int) -> int:
         del sessions[number]
 
 
-def serve(requests: int, seconds: float) -> int:
+def serve(requests: int, is_watched: bool) -> int:
     answered = 0
     for number in range(requests):
         answered += handle(number)
-        # A pause now and then, if there is time to look.
-        if seconds and number % 1000 == 0:
-            time.sleep(0.01)
-    time.sleep(seconds)
+        # A pause now and then: time to look.
+        if is_watched and number % 1000 == 0:
+            print(number, "requests", flush=True)
+            time.sleep(0.02)
     return answered
 
 
-print(serve(int(sys.argv[1]), float(sys.argv[2]) if len(sys.argv) > 2 else 0.0))
+seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 0.0
+print(serve(int(sys.argv[1]), seconds > 0), "items", flush=True)
+time.sleep(seconds)
 if tracemalloc.is_tracing():
     for line in tracemalloc.take_snapshot().statistics("lineno")[:3]:
         print(line)
