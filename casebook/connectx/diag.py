@@ -40,8 +40,8 @@ class Diag:
         self.kernel = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_SOCK_DIAG)
 
     def receiver(self, local: Address, remote: Address) -> int:
-        """The cookie of the socket that gets what `remote` sends to `local`; FileNotFoundError if none does. For UDP the kernel looks up a packet: its source
-        is the remote side."""
+        """The cookie of the socket that gets what `remote` sends to `local`; FileNotFoundError if none does. For UDP the kernel looks up a packet:
+        its source is the remote side."""
         self._ask(REQUEST, TUPLE.pack(remote[1], local[1], packed(remote), packed(local), 0) + COOKIE.pack(ANY_COOKIE))
         answer = self.kernel.recv(1 << 16)
         if HEADER.unpack_from(answer)[1] == NLMSG_ERROR:

@@ -1,4 +1,4 @@
-"""64 processes that open UDP sockets to two servers at the same time, from fewer local ports than there are sockets, and what the kernel says of them then.
+"""64 processes that open UDP sockets to two servers at the same time, from fewer ports than sockets, and what the kernel says of them then.
 
 Owns: the processes and the count. Never: chooses a port.
 """

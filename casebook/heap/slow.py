@@ -1,5 +1,5 @@
-"""Answers requests, and keeps the session of each: `python slow.py REQUESTS [SECONDS]`, SECONDS to wait afterwards. A program that waits
-prints how far it is."""
+"""Answers requests, and keeps the session of each: `python slow.py REQUESTS [SECONDS]`, SECONDS to wait afterwards.
+One that will wait prints how far it is."""
 
 import sys
 import time

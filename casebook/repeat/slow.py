@@ -1,4 +1,4 @@
-"""Repeats a sequence to 1 GiB and drops it, a few times. argv: `bytes`, `list`, or `sum` (the list, of which the first items are added up); how often."""
+"""Repeats a sequence to 1 GiB and drops it, a few times. argv: `bytes`, `list`, or `sum` (of the first items of the list); then how often."""
 
 import sys
 from itertools import islice
