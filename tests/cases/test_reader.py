@@ -1,5 +1,5 @@
-"""A reader who knows nothing of genba follows three pages: types the printed commands, makes the change of the section on the fix in slow.py, and the page's
-proof names the reader's own program as the winner.
+"""A reader who knows nothing of genba follows three pages: types the printed commands, makes the change of the section on the fix in a copy of
+slow.py, and the page's proof names the reader's own program as the winner.
 
 Owns: the reader's copy of a case, in which the changed program takes the place of fixed.py, and how a change is applied. Never: how commands run and what
 their output must show (make/case.py).
