@@ -251,6 +251,36 @@ def test_a_screen_of_a_disturbed_machine_is_made_again(made) -> None:
     assert (page.parent.parent / "n").read_text() == "xxx\n"
 
 
+def in_turn(*said: str) -> str:
+    """A command that says one more of these each time, and leaves it in the file `made`."""
+    words = " ".join(f"'{one}'" for one in said)
+    return f"n=$(cat casebook/n 2> /dev/null || echo 0); echo $((n + 1)) > casebook/n; said=({words}); mkdir kept; echo ${{said[n]}} | tee kept/made"
+
+
+def test_of_tries_that_were_all_disturbed_the_quietest_counts(made) -> None:
+    """With the files that it left: later commands read them. Somebody should know."""
+    step = f"<!-- case: {in_turn('1,444 involuntary', '212 involuntary', '555 involuntary')}\nshows: involuntary\n-->\n```console\n$ old\n```\n"
+    run, page = made(step + "<!-- case: cat kept/made\n-->\n```console\n$ cat kept/made\n```\n")
+    done = run("--update")
+    assert done.returncode == 0, done.stderr
+    assert "warning: one: others took the CPU from each of 3 tries; in the quietest: 212 involuntary switches\n  by: n=" in done.stderr
+    assert "kept/made\n212 involuntary\n```\n<!-- case: cat" in page.read_text() and "$ cat kept/made\n212 involuntary\n```\n" in page.read_text()
+
+
+def test_a_quieter_try_that_shows_less_does_not_count(made) -> None:
+    signs = ("noise: two equal commands seem up to 9.1 % apart", "noise: two equal commands seem up to 30.5 % apart, two", "noise: two equal commands seem up to 60.2 % apart, two")
+    run, page = made(f"<!-- case: {in_turn(*signs)}\nshows: two$\n-->\n```console\n$ old\n```\n")
+    done = run("--update")
+    assert done.returncode == 0 and "in the quietest: a noise of 30.5 %\n" in done.stderr, done.stderr
+    assert f"\n{signs[1]}\n```\n" in page.read_text()
+
+
+def test_a_quiet_try_ends_without_a_warning(made) -> None:
+    run, page = made(f"<!-- case: {in_turn('1,444 involuntary', '12 involuntary')}\n-->\n```console\n$ old\n```\n")
+    done = run("--update")
+    assert (done.returncode, done.stderr) == (0, "") and "\n12 involuntary\n```\n" in page.read_text()
+
+
 @pytest.mark.parametrize("sign", ["12 involuntary", "noise: two equal commands seem up to 4.9 % apart", "ticks 4,361 = sampled 4,300 + dropped 61"])
 def test_a_command_on_a_quiet_machine_is_run_once(made, sign: str) -> None:
     run, page = made(f"<!-- case: {COUNTED}; echo '{sign}'\nshows: xxx$\n-->\n")
