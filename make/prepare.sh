@@ -95,13 +95,17 @@ prepare_compiler() {
 
 # Commands that the chores need and the packages that bring them on Debian.
 prepare_packages() {
-    missing=$(lacking cc:gcc c++:g++ objdump:binutils chromium:chromium debootstrap:debootstrap make:make zstd:zstd gdb:gdb strace:strace wrk:wrk hyperfine:hyperfine valgrind:valgrind musl-gcc:musl-tools man:man-db fish:fish zsh:zsh tmux:tmux)
+    missing=$(lacking cc:gcc c++:g++ objdump:binutils chromium:chromium debootstrap:debootstrap make:make zstd:zstd gdb:gdb strace:strace wrk:wrk pkg-config:pkg-config hyperfine:hyperfine valgrind:valgrind musl-gcc:musl-tools man:man-db fish:fish zsh:zsh tmux:tmux)
     [ -e /usr/include/stdio.h ] || missing="$missing libc6-dev"
     # Allocators that programs preload.
     [ -e $libraries/libjemalloc.so.2 ] || missing="$missing libjemalloc2"
     [ -e $libraries/libtcmalloc_minimal.so.4 ] || missing="$missing libtcmalloc-minimal4"
     # The database of several servers; Debian keeps its programs out of PATH.
     ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$missing postgresql"
+    # The link of a case. Its folder is not in everybody's PATH.
+    command -v tc >/dev/null 2>&1 || [ -x /usr/sbin/tc ] || missing="$missing iproute2"
+    # Not installed: Debian 12 has 1.19, older than what casebook/logger is written in, and than what vale is built with.
+    command -v go >/dev/null 2>&1 || without "no go: golang-go of Debian 12 is older than its programs; what needs it is skipped, in words"
     install_packages "$missing"
 }
 

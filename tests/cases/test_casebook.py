@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import interpreters
 from interpreters import Interpreter
 from recording import REPOSITORY, binary
 from runs_on import EVERYWHERE, ONE
@@ -28,12 +29,22 @@ WITH_SERVER = ("chunk-pull", "orm")
 PICTURE_BYTES_MAX = 200_000
 # Exit code of a case that is for other versions, or that needs what is not here.
 CANNOT_RUN = 2
+# What make/case.py says of a command that is missing: for the whole case, or for one step.
+LACKS = re.compile(r"^(?:case \S+ cannot run here|skipped): .*hint: apt-get install (\S+)$", re.MULTILINE)
 # Counts its own runs, and fails where an earlier one left its folder.
 COUNTED = "n=$(cat casebook/n 2> /dev/null); echo x$n > casebook/n; mkdir made && echo tries x$n"
 
 
 def case(name: str, *options: str, runner: str = str(RUNNER)) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, runner, name, "--genba", str(binary()), "--seconds", str(SECONDS_MAX), *options], capture_output=True, text=True)
+
+
+def not_brought(done: subprocess.CompletedProcess[str]) -> list[str]:
+    """In `make test`: packages that are missing, of which make/prepare.sh does not say why."""
+    if os.environ.get("GENBA_GATE") != "1":
+        return []
+    words = interpreters.NOT_HERE.read_text() if interpreters.NOT_HERE.exists() else ""
+    return [package for package in LACKS.findall(done.stdout + done.stderr) if package not in re.findall(r"[\w.+-]+", words)]
 
 
 def needs(name: str) -> bool:
@@ -50,6 +61,7 @@ def test_the_page_is_true(python: Interpreter, name: str) -> None:
     if name in WITH_SERVER and python.name not in ONE:
         pytest.skip("the server beside it is the same for all CPythons")
     done = case(name, "--python", python.path)
+    assert not_brought(done) == []
     if done.returncode == CANNOT_RUN:
         pytest.skip(done.stderr.strip().splitlines()[-1])
     assert done.returncode == 0, done.stdout + done.stderr
@@ -301,6 +313,25 @@ def test_what_it_needs_is_said(made) -> None:
     assert run().returncode == CANNOT_RUN and "no-such-command is missing; hint: apt-get install no-package" in run().stderr
     run, _ = made("<!-- case needs: until 3.10 -->\n<!-- case: echo one\n-->\n")
     assert run().returncode == CANNOT_RUN and "for CPython until 3.10" in run().stderr
+
+
+def test_what_is_missing_without_a_reason_fails_in_make_test(made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A case, and a step. The reason is make/prepare.sh's; elsewhere a test is skipped."""
+    run, _ = made("<!-- case needs: debian no-such-command:no-package -->\n<!-- case: echo one\n-->\n")
+    done = run()
+    run, _ = made("<!-- case: echo one\nneeds: no-such-command:no-package\n-->\n")
+    of_a_step = run()
+    run, _ = made("<!-- case: echo 'hint: apt-get install another'\n-->\n")
+    not_here = tmp_path / "not-here"
+    monkeypatch.setattr(interpreters, "NOT_HERE", not_here)
+    monkeypatch.setenv("GENBA_GATE", "1")
+    assert not_brought(done) == not_brought(of_a_step) == ["no-package"] and not_brought(run()) == []
+    not_here.write_text("missing and not installed, because only root can: strace no-package; what needs them is skipped, in words\n")
+    assert not_brought(done) == []
+    not_here.write_text("no-package-at-all is missing\n")
+    assert not_brought(done) == ["no-package"]
+    monkeypatch.delenv("GENBA_GATE")
+    assert not_brought(done) == []
 
 
 def test_without_pyenv_a_case_takes_the_interpreter_that_runs_it(made, tmp_path: Path) -> None:
