@@ -28,6 +28,7 @@ Behind it a line `ends: 0 1` has the exit codes of a command that tells somethin
 `<!-- picture: VIEW WEIGHT HEIGHT: COMMAND -->` above an image: COMMAND writes picture.genba, and the image is that view of its page, at most HEIGHT pixels high.
 Owns: the marks, and a folder of its own where the commands run: recordings go there, `casebook` leads to the repository's. `genba` and `python` are those of the
 options. After several cases it prints what each took, and all of them together fail after 20 minutes. Never: changes a figure, and opens nothing.
+A command on a disturbed machine is tried three times at most; of tries that were all disturbed the quietest counts, with a warning.
 Exit codes: 0, 1 (something is not shown any more, a command failed, or it took too long), 2 (it cannot run here, in words).
 """
 
