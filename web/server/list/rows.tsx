@@ -45,6 +45,7 @@ export function Rows({ state, grid }: { state: ListState; grid: RefObject<HTMLDi
 function More({ state }: { state: ListState }): JSX.Element | null {
   const end = useRef<HTMLButtonElement>(null);
   const next = state.next.value;
+  const rows = state.rows.value;
   useEffect(() => {
     if (end.current === null) return undefined;
     const watch = new IntersectionObserver(
@@ -57,10 +58,11 @@ function More({ state }: { state: ListState }): JSX.Element | null {
     return () => {
       watch.disconnect();
     };
-  }, [next, state]);
+    // A search that looks at the same part of the list as the one before has the same cursor.
+  }, [next, rows, state]);
   if (next === null) return null;
   const counts = state.site.counts.value;
-  const left = counts === null || counts.isLeast ? "more recordings" : plural(counts.matched - (state.rows.value?.length ?? 0), "more recording");
+  const left = counts === null || counts.isLeast ? "more recordings" : plural(counts.matched - (rows?.length ?? 0), "more recording");
   return (
     <button type="button" class="link more-rows" ref={end} data-more onClick={() => void state.more()}>
       {state.isLoadingMore.value ? "Loading…" : left}

@@ -9,7 +9,7 @@ import type { Chip, Facts, Listed, Recording } from "../../model/server/recordin
 import { isAway, problemFrom } from "../api/ask";
 import type { Problem } from "../api/ask";
 import { readRecording, readRecordings } from "../api/requests";
-import type { Site } from "./site";
+import type { Counts, Site } from "./site";
 
 const PAGE = 50;
 const PAGE_MAX = 200;
@@ -60,18 +60,23 @@ export function createListState(site: Site): ListState {
   const chosen = signal<readonly Recording[]>([]);
   const panelShown = signal(false);
   let running = new AbortController();
+  // Of the load whose rows are there: their cursor is none for what is asked since.
+  let taken: AbortSignal | null = null;
   let typing: ReturnType<typeof setTimeout> | undefined;
 
+  const count = (listed: Listed): void => {
+    site.counts.value = countedOn(listed, rows.value?.length ?? 0, next.value === null);
+  };
   const take = (listed: Listed, kept: readonly Recording[]): void => {
     batch(() => {
       const all = new Map([...listed.recordings, ...kept].map((row) => [row.id, row]));
       for (const row of listed.recordings) all.set(row.id, row);
       rows.value = inOrder([...all.values()]);
       chips.value = listed.chips;
-      site.counts.value = listed;
+      count(listed);
       problem.value = null;
       chosen.value = chosen.value.map((row) => all.get(row.id) ?? row);
-      if (selected.value === null || !all.has(selected.value)) selected.value = (rows.value.find((row) => !row.live) ?? rows.value[0])?.id ?? null;
+      if (selected.value === null || !all.has(selected.value)) selected.value = firstId(rows.value);
     });
   };
   const fail = (error: unknown): void => {
@@ -86,6 +91,7 @@ export function createListState(site: Site): ListState {
       const listed = await readRecordings(asked.value, { limit: PAGE, signal });
       if (isStale(signal)) return;
       batch(() => {
+        taken = signal;
         next.value = listed.next;
         take(listed, []);
       });
@@ -197,9 +203,9 @@ export function createListState(site: Site): ListState {
     },
     more: async () => {
       const cursor = next.value;
-      if (cursor === null || isLoadingMore.value) return;
-      isLoadingMore.value = true;
       const { signal } = running;
+      if (cursor === null || isLoadingMore.value || signal !== taken) return;
+      isLoadingMore.value = true;
       try {
         const listed = await readRecordings(asked.value, { limit: PAGE, cursor, signal });
         if (isStale(signal)) return;
@@ -207,8 +213,9 @@ export function createListState(site: Site): ListState {
         batch(() => {
           next.value = listed.next;
           change([...(rows.value ?? []), ...listed.recordings.filter(({ id }) => !known.has(id))]);
+          count(listed);
           // The pages before may have had none.
-          if (selected.value === null) selected.value = rows.value?.[0]?.id ?? null;
+          if (selected.value === null) selected.value = firstId(rows.value ?? []);
         });
       } catch (error) {
         fail(error);
@@ -248,6 +255,16 @@ export function createListState(site: Site): ListState {
 /** Somebody asked for something else since. */
 function isStale({ aborted }: AbortSignal): boolean {
   return aborted;
+}
+
+/** The one that is selected by itself. */
+function firstId(recordings: readonly Recording[]): string | null {
+  return (recordings.find(({ live }) => !live) ?? recordings[0])?.id ?? null;
+}
+
+/** The server counts no further than the first part of a long list; as many as are there match, and at its end no others do. */
+function countedOn(counts: Counts, found: number, isAll: boolean): Counts {
+  return counts.isLeast && found >= counts.matched ? { ...counts, matched: found, isLeast: !isAll } : counts;
 }
 
 /** Live ones first; among themselves as the server sorted them. */
