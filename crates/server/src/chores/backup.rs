@@ -41,9 +41,13 @@ pub fn backup(place: &Place, to: &Path) -> Result<Copied, Problem> {
 async fn copy(database: &Database, store: &Store, to: &Path) -> Result<Copied, Problem> {
     debug_assert_eq!(database.kind, Kind::Sqlite);
     take_place(to)?;
-    let file = to.join(FILE).display().to_string();
-    let rows = sqlx::query("VACUUM INTO $1").bind(file);
-    database.pool.execute(rows).await.map_err(|error| failed(&error))?;
+    let file = to.join(FILE);
+    let rows = sqlx::query("VACUUM INTO $1").bind(file.display().to_string());
+    if let Err(error) = database.pool.execute(rows).await {
+        // Else an empty one would pass for that of a server without recordings.
+        let _ = std::fs::remove_file(&file);
+        return Err(failed(&error));
+    }
     let to = std::path::absolute(to).map_err(|error| Problem::internal("the folder", &error))?;
     let (copy, target) = (Database::embedded(&to).await?, Store::embedded(&to)?);
     settings::release_all_deletions(&copy).await?;
