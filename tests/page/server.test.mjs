@@ -178,6 +178,19 @@ test("a search of which the server looks at a part at a time goes on by itself",
     await page.locator("[data-row]").waitFor({ state: "attached" });
     assert.deepEqual(await programs(page), ["app-129.py"]);
     assert.equal(await page.locator("[data-more]").count(), 0);
+    // The server counted in its first part, which has none.
+    assert.equal(await words(page, "[data-matched]"), "1 of 130");
+  }, { recordings, lookedMax: 50 });
+  // The next search ends the one before while that goes on, and has the same cursor.
+  await onPage("/", async (page) => {
+    const isSecondPart = (url) => url.searchParams.get("cursor") === "50" && url.searchParams.get("q") === "who:nobody";
+    await page.route(isSecondPart, () => {});
+    const asked = page.waitForRequest((request) => isSecondPart(new URL(request.url())));
+    await page.getByRole("searchbox").fill("who:nobody");
+    await asked;
+    await page.getByRole("searchbox").fill("who:lena");
+    await page.locator("[data-row]").waitFor({ state: "attached" });
+    assert.deepEqual(await programs(page), ["app-129.py"]);
   }, { recordings, lookedMax: 50 });
   // Only at the end of the list does it say that nothing matches.
   await onPage("/?q=who%3Anobody", async (page, fake) => {
