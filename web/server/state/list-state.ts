@@ -110,7 +110,8 @@ export function createListState(site: Site): ListState {
       if (isStale(signal) || isBusy()) return;
       // The server looked at a part of the list only: what it found behind that before stays, and so does the place to go on from.
       const isPart = listed.next !== null && listed.recordings.length < limit;
-      const beyond = isPart ? (rows.value ?? []) : had > PAGE_MAX ? (rows.value ?? []).slice(PAGE_MAX) : [];
+      const old = rows.value ?? [];
+      const beyond = isPart ? behind(old, listed.recordings.at(-1)?.id) : had > PAGE_MAX ? old.slice(PAGE_MAX) : [];
       batch(() => {
         if (beyond.length === 0 && !isPart) next.value = listed.next;
         take(listed, beyond);
@@ -265,6 +266,12 @@ function firstId(recordings: readonly Recording[]): string | null {
 /** The server counts no further than the first part of a long list; as many as are there match, and at its end no others do. */
 function countedOn(counts: Counts, found: number, isAll: boolean): Counts {
   return counts.isLeast && found >= counts.matched ? { ...counts, matched: found, isLeast: !isAll } : counts;
+}
+
+/** What was found behind a recording and stays; without one, all. Those before it that were not found again are gone, or match no more. */
+function behind(recordings: readonly Recording[], id: string | undefined): readonly Recording[] {
+  const last = recordings.findIndex((recording) => recording.id === id);
+  return recordings.filter(({ live }, at) => live || at > last);
 }
 
 /** Live ones first; among themselves as the server sorted them. */

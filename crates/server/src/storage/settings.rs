@@ -27,9 +27,20 @@ pub async fn set_keep_days(database: &Database, days: Option<u32>) -> Result<(),
 
 /// While a backup copies objects, none is deleted. It ends by itself, should the one who copies die. The name is for `release_deletions`.
 pub async fn hold_deletions(database: &Database) -> Result<String, Problem> {
+    forget_ended(database).await?;
     let name = format!("{HELD_UNTIL}:{}", random::id()?);
     set(database, &name, Some((now_ms() + HELD_MS).to_string())).await?;
     Ok(name)
+}
+
+/// Rows of backups that were killed.
+async fn forget_ended(database: &Database) -> Result<(), Problem> {
+    let mut transaction = database.begin().await?;
+    let mut statement = say_held(Statement::new("DELETE FROM settings WHERE "));
+    statement.say(" AND CAST(value AS BIGINT) < ");
+    statement.value(now_ms());
+    statement.execute(&mut transaction).await?;
+    commit(transaction).await
 }
 
 pub async fn release_deletions(database: &Database, held: &str) -> Result<(), Problem> {
