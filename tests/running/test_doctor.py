@@ -91,6 +91,17 @@ def test_one_system_call_a_reading_is_enough(tmp_path: Path) -> None:
         assert facts[call["name"]]["standing"] == "slow" and "1 system call, by one.so" in facts[call["name"]]["value"], facts
 
 
+def test_a_preloaded_library_that_hangs_is_not_waited_for(tmp_path: Path) -> None:
+    preloaded = library(REPOSITORY / "tests/programs/hangs.c", tmp_path / "hangs.so")
+    # The process that hangs has this stderr, too: until it is gone, there is no end of it to read.
+    done = subprocess.run(
+        [str(binary()), "doctor", "--clock"], env={**os.environ, "LD_PRELOAD": str(preloaded)}, capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stdout) == (1, ""), done
+    assert done.stderr.startswith("error: the process that reads the clock gave no answer within 20 s\n"), done
+    assert "hint: env -u LD_PRELOAD genba doctor --clock\n" in done.stderr, done
+
+
 def test_the_kernel_s_clock_is_counted() -> None:
     with unchanged_clock_source() as name:
         page, facts, _ = doctor("--clock", env={name: value for name, value in os.environ.items() if name != "LD_PRELOAD"})

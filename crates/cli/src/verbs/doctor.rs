@@ -5,6 +5,7 @@ mod asking;
 mod clock;
 mod clock_helper;
 mod fact;
+mod first_line;
 mod interpreter;
 mod layout;
 mod machine;

@@ -2,20 +2,17 @@
 //! Owns: that one start, and its end. Never: judges the answer; waits without an end; starts an interpreter for a process that runs already.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::mpsc;
-use std::time::Duration;
 
 use genba_process::interpreter::{self, Evidence, Interpreter};
 use genba_process::refusal::Refusal;
 use serde::Deserialize;
 
+use super::first_line;
 use crate::words::failure;
 
 const SCRIPT: &str = include_str!("asked.py");
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What the interpreter says.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -47,14 +44,7 @@ pub fn ask(python: &Path, with_clocks: bool) -> Result<Asked, String> {
     let mut child = command
         .spawn()
         .map_err(|error| format!("cannot start {}: {}", python.display(), failure::of_system(&error)))?;
-    let output = child.stdout.take();
-    let (sender, receiver) = mpsc::channel();
-    std::thread::spawn(move || {
-        let mut line = String::new();
-        let read = output.map(|output| BufReader::new(output).read_line(&mut line));
-        let _ = sender.send(read.is_some_and(|read| read.is_ok()).then_some(line));
-    });
-    let line = receiver.recv_timeout(PATIENCE).ok().flatten();
+    let line = first_line::of(&mut child);
     let answer = line.as_deref().and_then(|line| serde_json::from_str::<Answer>(line).ok());
     let found = answer.is_some().then(|| (interpreter::find(child.id()), interpreter::evidence(child.id())));
     drop(child.stdin.take());

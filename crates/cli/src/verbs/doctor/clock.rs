@@ -2,7 +2,7 @@
 //! Owns: the start of the helper that is measured, and the judgement. Never: guesses whether a system call was made where none was counted,
 //! without saying so; changes the clock source.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use super::clock_helper::{CALLS, Cost, MARK, SUBJECTS};
 use super::fact::{Fact, Facts};
+use super::first_line;
 use crate::words::failure::{self, Failure};
 
 pub const GROUP: &str = "the clock";
@@ -101,21 +102,16 @@ impl ClockPage {
 
 /// Starts the helper, reads the costs and counts its system calls.
 pub fn measure(source: &ClockSource) -> Result<ClockPage, Failure> {
-    let ours = |error: std::io::Error| Failure::ours(format!("cannot measure: {}", failure::of_system(&error)));
     let mut command = Command::new("/proc/self/exe");
     command.args(["doctor", "--clock-helper"]).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = command.spawn().map_err(ours)?;
-    let mut line = String::new();
-    if let Some(output) = child.stdout.take() {
-        BufReader::new(output).read_line(&mut line).map_err(ours)?;
-    }
-    let costs: Vec<Cost> = serde_json::from_str(&line).unwrap_or_default();
+    let mut child =
+        command.spawn().map_err(|error| Failure::ours(format!("cannot measure: {}", failure::of_system(&error))))?;
+    let line = first_line::of(&mut child);
+    let costs: Vec<Cost> = line.as_deref().and_then(|line| serde_json::from_str(line).ok()).unwrap_or_default();
     if costs.len() != SUBJECTS.len() {
         let _ = child.kill();
         let _ = child.wait();
-        return Err(Failure::no("the process that reads the clock ended without an answer")
-            .detail("a library that is preloaded may have ended it")
-            .hint("env -u LD_PRELOAD genba doctor --clock"));
+        return Err(no_costs(line.is_none()));
     }
     let mut input = child.stdin.take();
     let go = || {
@@ -148,6 +144,20 @@ pub fn measure(source: &ClockSource) -> Result<ClockPage, Failure> {
         calls: calls.collect(),
         python: Vec::new(),
     })
+}
+
+/// `is_late`: the helper still runs.
+fn no_costs(is_late: bool) -> Failure {
+    let failure = match is_late {
+        true => {
+            let seconds = first_line::PATIENCE.as_secs();
+            Failure::no(format!("the process that reads the clock gave no answer within {seconds} s"))
+                .detail("a library that is preloaded may hang in it")
+        }
+        false => Failure::no("the process that reads the clock ended without an answer")
+            .detail("a library that is preloaded may have ended it"),
+    };
+    failure.hint("env -u LD_PRELOAD genba doctor --clock")
 }
 
 pub fn facts(source: &ClockSource, page: &ClockPage, preloaded: Option<&str>) -> Vec<Fact> {
