@@ -46,19 +46,23 @@ def test_the_share_of_a_slow_clock(workshop: Workshop, slow_clock: Path, figure:
     told = workshop.place.outside / "spent"
     run = recorded(workshop, "slow", slow_clock, SLOW_CLOCK_SPENT=str(told))
     # Of the program: the command is preloaded as well, and reads clocks seldom.
-    spent_ns = max(int(line) for line in told.read_text().split())
+    spent_ns, call_ns = max(tuple(map(int, line.split())) for line in told.read_text().splitlines())
     page, done = share(run.recording, slow_clock)
     found = page["share"]
     # Few readings are libc's own, such as that of a wait with a time, and go past what is preloaded.
     assert found["answered_by"][0] == str(slow_clock) and done.returncode == 1
-    # Beside those are the first call and the last one of each reading, and the way into and out of the function.
+    # Beside those are the way into the first call and the way out of the last one of each reading, and those into and out of the function.
     least = spent_ns / found["cpu_ns"]
+    # The ways into and out of a call are one call together, where they cost at a reading's ends what they cost in its middle. A second call is room
+    # for what they cost more behind Python's code, and for the function around them.
+    most = min((spent_ns + 2 * call_ns) / found["cpu_ns"], 1.0)
     measured = found["clock_ns"] / found["cpu_ns"]
     profile = run.profile()
     samples = int(effective_samples(profile.sum("cpu_ns") / 1000, profile.sum("cpu_us2")))
     figure("share of a slow clock", measured * 100, "% of the CPU")
     figure("share of a slow clock, by its own count", least * 100, "% of the CPU")
-    assert measured >= least - share_bound(least, samples), (measured, least, samples)
+    figure("share of a slow clock, with two calls more a reading", most * 100, "% of the CPU")
+    assert least - share_bound(least, samples) <= measured <= most + share_bound(most, samples), (least, measured, most, samples)
     assert found["could_be_ns"] < found["clock_ns"] and "with a fast clock about" in done.stdout
     # Where another library answers than in the recording, nobody knows what it would cost.
     page, done = share(run.recording, None)
