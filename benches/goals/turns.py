@@ -1,5 +1,5 @@
-"""`genba bench`: how often a command seems to differ from itself, how often a difference of 3 % is shown, and its times, each beside hyperfine's
-and pyperf's.
+"""`genba bench`: how often a command seems to differ from itself, how often a difference of 3 % is shown, of sleeping and of computing, and its times,
+each beside hyperfine's and pyperf's.
 
 Owns: the commands, the counting, and how many claims chance allows where nothing differs. Never: judges what is shown of the planted difference,
 which depends on the machine (docs/bench.md says what is expected). hyperfine is measured where it is installed, in turns with genba: it runs one
@@ -27,8 +27,11 @@ RUNS = 30
 PYPERF = ways.PEERS / "pyperformance/bin/python"
 # Some 8 ms, most of it in the kernel and the linker.
 START = "-S -c pass"
-# The planted difference is one of sleeping: it is as large as its numbers say, whatever the processor does.
+# A planted difference of sleeping is as large as its numbers say, whatever the processor does.
 SHORTER, LONGER = "sleep 0.03", "sleep 0.0309"
+# One of computing depends on the processor's speed from run to run, as those do that a user looks for. The count is large, so that the start of the
+# program is a small part of the whole.
+FEWER, MORE = "seq 3000000", "seq 3090000"
 BESIDE_ROUNDS = 6
 # Student's t, 95 %, of the fewest degrees of freedom that Welch's test has with RUNS runs each (RUNS - 1): hyperfine's way then claims rather too
 # seldom.
@@ -45,6 +48,7 @@ def rows(options: Namespace, folder: Path) -> list[Row]:
     most = claims_by_chance(COMPARISONS)
     found = differing("bench: equal commands that seem to differ", options, folder, (start, start), has_hyperfine, most)
     found += differing("bench: a difference of 3 % that is shown", options, folder, (SHORTER, LONGER), has_hyperfine)
+    found += differing("bench: a difference of 3 % in computing that is shown", options, folder, (FEWER, MORE), has_hyperfine)
     if has_hyperfine:
         found += beside_hyperfine(options, folder, (start, "seq 100000"))
     if PYPERF.exists():
