@@ -1,10 +1,13 @@
 """`make screens`: puts real screens into README.md, pages of docs and docs/verdicts, each between two marks. The first mark holds the commands:
 `genba run …`, and how it is read: `genba report …`, with `| head -n N` for its first lines. Or one command that has a screen of its own,
-`genba bench …` or `genba doctor …`, perhaps with `; lines: PATTERN`: an ellipsis takes the place of lines in which the pattern is not found.
+`genba bench …` or `genba doctor …`, perhaps with one of
+    `; after: COMMAND`: another command of genba's, which runs before it in the same folder and leaves a file there,
+    `; beside: PROGRAM`: it runs meanwhile, prints a line when it is ready, and `$!` is its number,
+and with `; lines: PATTERN` at the end: an ellipsis takes the place of lines in which the pattern is not found.
 
-Owns: what stands between those marks. argv: the command, the interpreter, pages (all of them without). Never: changes a figure. Each
-program runs up to TRIES times, and the run stays that lost the fewest ticks to whatever else the machine was doing; of a bench the one with the
-least noise."""
+Owns: what stands between those marks. argv: the command, the interpreter, pages (all of them without). Never: changes a figure. In what the doctor
+says, `~` takes the place of the home folder. Each program runs up to TRIES times, and the run stays that lost the fewest ticks to whatever else the
+machine was doing; of a bench the one with the least noise."""
 
 import json
 import os
@@ -13,11 +16,14 @@ import shlex
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- `make screens`: ", "<!-- end of screen -->\n"
-ALONE = r"(?P<alone>genba (?:bench|doctor)\b[^\n]*?)(?:; lines: (?P<lines>[^\n]+))?"
+OTHER = r"(?:; (?P<when>after|beside): (?P<other>[^\n]+?))?"
+ALONE = r"(?P<alone>genba (?:bench|doctor)\b[^\n]*?)" + OTHER + r"(?:; lines: (?P<lines>[^\n]+))?"
 SCREEN = re.compile(re.escape(BEGIN) + f"(?:{ALONE}" + r"|(?P<run>[^;\n]+); (?P<read>[^;\n]+)) -->\n.*?" + re.escape(END), re.DOTALL)
 TRIES = int(os.environ.get("TRIES", "3"))
 SAMPLED_ENOUGH = 0.98
@@ -40,7 +46,7 @@ def main(genba: str, python: str, pages: list[Path]) -> None:
 
 def of_mark(genba: str, python: str, found: re.Match[str]) -> str:
     if found["alone"]:
-        return filled_alone(genba, python, found["alone"], found["lines"])
+        return filled_alone(genba, python, found)
     return filled(genba, python, found["run"], found["read"])
 
 
@@ -64,36 +70,83 @@ def filled(genba: str, python: str, run: str, read: str) -> str:
     return f"{BEGIN}{run}; {read} -->\n```console\n{commands}{screen.rstrip()}\n```\n{END}"
 
 
-def filled_alone(genba: str, python: str, command: str, pattern: str | None) -> str:
+def filled_alone(genba: str, python: str, found: re.Match[str]) -> str:
     """The whole block, of a command that shows its screen itself."""
     best, least = "", float("inf")
     for _ in range(TRIES):
-        screen = shown_by(genba, python, command, None if pattern else COLUMNS)
+        screen = shown_by(genba, python, found)
         # Only a comparison tells its noise.
         noise = max(map(float, NOISE.findall(screen)), default=0.0)
         if noise < least:
             best, least = screen, noise
         if least <= NOISE_PERCENT_ENOUGH:
             break
-    screen = chosen_lines(best, pattern) if pattern else best
+    screen = chosen_lines(best, found["lines"]) if found["lines"] else best
+    if found["alone"].startswith("genba doctor"):
+        screen = screen.replace(f"{Path.home()}/", "~/")
     assert str(Path.home()) not in screen, f"a path of this machine in:\n{screen}"
-    mark = f"{BEGIN}{command}" + (f"; lines: {pattern}" if pattern else "")
-    return f"{mark} -->\n```console\n$ {command}\n{screen.rstrip()}\n```\n{END}"
+    mark = found[0].partition("\n")[0]
+    commands = "".join(f"$ {line}\n" for line in typed(found))
+    return f"{mark}\n```console\n{commands}{screen.rstrip()}\n```\n{END}"
 
 
-def shown_by(genba: str, python: str, command: str, columns: int | None) -> str:
-    _, verb, *words = shlex.split(command)
+def typed(found: re.Match[str]) -> list[str]:
+    """What a reader types for it, line by line."""
+    before = {None: [], "after": [found["other"]], "beside": [f"{found['other']} &"]}
+    return [*before[found["when"]], found["alone"]]
+
+
+def shown_by(genba: str, python: str, found: re.Match[str]) -> str:
     # `python` is the interpreter, as for a reader who has it on PATH.
     path = os.pathsep.join([str(Path(python).parent), os.environ.get("PATH", os.defpath)])
     dropped = ("COLUMNS", "VIRTUAL_ENV", "LD_PRELOAD")
     environment = {**{name: value for name, value in os.environ.items() if name not in dropped}, "PATH": path, "GENBA_SETTINGS": "none"}
-    if columns is not None:
-        environment["COLUMNS"] = str(columns)
-    done = subprocess.run([genba, verb, *words], cwd=ROOT, env=environment, capture_output=True, text=True)
+    if not found["lines"]:
+        environment["COLUMNS"] = str(COLUMNS)
+    command = found["alone"]
+    if found["when"] == "beside":
+        with running(found["other"], environment) as pid:
+            screen = said(genba, command.replace("$!", str(pid)), environment, ROOT)
+    elif found["when"] == "after":
+        with folder_of_a_reader() as folder:
+            said(genba, found["other"], environment, folder)
+            screen = said(genba, command, environment, folder)
+    else:
+        screen = said(genba, command, environment, ROOT)
+    assert screen, f"{command} shows nothing"
+    return screen
+
+
+def said(genba: str, command: str, environment: dict[str, str], folder: Path) -> str:
+    _, verb, *words = shlex.split(command)
+    done = subprocess.run([genba, verb, *words], cwd=folder, env=environment, capture_output=True, text=True)
     # The doctor's answer may be that something is wrong.
     well = (0, 1) if verb == "doctor" else (0,)
-    assert done.returncode in well and done.stdout, f"{command} ended with {done.returncode}:\n{done.stderr}"
+    assert done.returncode in well, f"{command} ended with {done.returncode}:\n{done.stderr}"
     return done.stdout
+
+
+@contextmanager
+def folder_of_a_reader() -> Iterator[Path]:
+    """It has all that the repository has, and what is left there goes with it."""
+    with tempfile.TemporaryDirectory() as name:
+        for entry in ROOT.iterdir():
+            (Path(name) / entry.name).symlink_to(entry)
+        yield Path(name)
+
+
+@contextmanager
+def running(program: str, environment: dict[str, str]) -> Iterator[int]:
+    """Its number."""
+    # A Python writes its line at once then, into a pipe, too.
+    environment = {**environment, "PYTHONUNBUFFERED": "1"}
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(shlex.split(program), cwd=ROOT, env=environment, text=True, **pipes) as process:
+        try:
+            assert process.stdout and process.stdout.readline(), f"{program} ended before it was ready:\n{process.communicate()[1]}"
+            yield process.pid
+        finally:
+            process.kill()
 
 
 def chosen_lines(screen: str, pattern: str) -> str:

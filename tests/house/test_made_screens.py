@@ -72,6 +72,34 @@ def test_lines_that_are_chosen(genba: str, tmp_path: Path, monkeypatch: pytest.M
     assert rf"{screens.BEGIN}genba doctor; lines: ^\S|quota -->" in page
 
 
+def script(path: Path, lines: str) -> str:
+    path.write_text(f"#!/bin/sh\n{lines}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_a_command_that_runs_before(tmp_path: Path) -> None:
+    keeps = script(tmp_path / "genba", 'if [ "$2" = --against ]; then cat "$3"; ls Makefile; else echo "$4" > "$3"; fi')
+    mark = "genba bench --against old.json 'b; c'; after: genba bench --export-json old.json 'a; b'"
+    page = made(keeps, python(tmp_path), mark)
+    shown = "$ genba bench --export-json old.json 'a; b'\n$ genba bench --against old.json 'b; c'\na; b\nMakefile\n"
+    assert page == f"Before.\n{screens.BEGIN}{mark} -->\n```console\n{shown}```\n{screens.END}After.\n"
+    assert not (REPOSITORY / "old.json").exists()
+
+
+def test_a_program_that_runs_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/of/nobody")
+    doctor = script(tmp_path / "genba", 'kill -0 "$2" && printf "process %s\\nit has files\\nit has $HOME/files\\n" "$2"')
+    waits = script(tmp_path / "waits", "echo ready\nexec sleep 600")
+    page = made(doctor, python(tmp_path), f"genba doctor $!; beside: {waits}; lines: process")
+    found = re.search(re.escape(f"```console\n$ {waits} &\n$ genba doctor $!\nprocess ") + r"(\d+)\n…\n```\n", page)
+    assert found and not Path(f"/proc/{found[1]}").exists(), page
+    page = made(doctor, str(tmp_path / "bin/python3"), f"genba doctor $!; beside: {waits}")
+    assert "it has ~/files\n```\n" in page and "nobody" not in page, page
+    with pytest.raises(AssertionError, match="ended before it was ready"):
+        made(doctor, str(tmp_path / "bin/python3"), "genba doctor $!; beside: true")
+
+
 def test_marks_of_a_recording_are_as_they_were() -> None:
     (found,) = screens.SCREEN.finditer(f"{screens.BEGIN}genba run --quiet app.py; genba report --limit 2 -->\nold\n{screens.END}")
     assert (found["alone"], found["run"], found["read"]) == (None, "genba run --quiet app.py", "genba report --limit 2")
@@ -88,5 +116,6 @@ def test_each_mark_is_known_and_its_page_is_made() -> None:
 @pytest.mark.parametrize("name", ["bench", "doctor"])
 def test_all_screens_of_these_pages_are_made(name: str) -> None:
     text = (REPOSITORY / f"docs/{name}.md").read_text()
-    commands = re.findall(r"^```console\n\$ (.+)$", text, re.MULTILINE)
-    assert commands == [found["alone"] for found in screens.SCREEN.finditer(text)] and len(commands) >= 2, commands
+    commands = re.findall(r"^\$ (.+)$", text, re.MULTILINE)
+    made = [line for found in screens.SCREEN.finditer(text) for line in screens.typed(found)]
+    assert commands == made and text.count("```console\n") == text.count(screens.BEGIN) >= 2, commands
