@@ -151,6 +151,7 @@ def test_the_search_finds_by_what_a_recording_is(server: Server, recorded: Path,
         assert client.get("/api/recordings", query={"q": chip["query"]}).expect(200).json()["matched"] >= chip["count"] > 0, chip
 
 
+@pytest.mark.measures
 def test_a_search_counts_to_a_thousand(server: Server) -> None:
     client = server.client()
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
