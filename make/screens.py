@@ -6,11 +6,12 @@
 and with `; lines: PATTERN` at the end: an ellipsis takes the place of lines in which the pattern is not found.
 
 Owns: what stands between those marks. argv: the command, the interpreter, pages (all of them without). Never: changes a figure. In what the doctor
-says, `~` takes the place of the home folder. Each program runs up to TRIES times, and the run stays that lost the fewest ticks to whatever else the
+says, `~` takes the place of the home folder, and a kernel's name of its own goes. Each program runs up to TRIES times, and the run stays that lost the fewest ticks to whatever else the
 machine was doing; of a bench the one with the least noise."""
 
 import json
 import os
+import platform
 import re
 import shlex
 import subprocess
@@ -83,7 +84,7 @@ def filled_alone(genba: str, python: str, found: re.Match[str]) -> str:
             break
     screen = chosen_lines(best, found["lines"]) if found["lines"] else best
     if found["alone"].startswith("genba doctor"):
-        screen = screen.replace(f"{Path.home()}/", "~/")
+        screen = screen.replace(f"{Path.home()}/", "~/").replace(platform.release(), platform.release().partition("-")[0])
     assert str(Path.home()) not in screen, f"a path of this machine in:\n{screen}"
     mark = found[0].partition("\n")[0]
     commands = "".join(f"$ {line}\n" for line in typed(found))
