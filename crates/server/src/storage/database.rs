@@ -33,8 +33,9 @@ const IS_ALONE: &str = "SELECT 1 WHERE now() = statement_timestamp()";
 const HEALTHY_WITHIN: Duration = Duration::from_secs(WAIT_S);
 /// SQLite's SQLITE_FULL and PostgreSQL's disk_full.
 const FULL: [&str; 2] = ["13", "53100"];
-/// SQLite's SQLITE_BUSY with its two finer kinds, and PostgreSQL's lock_not_available and query_canceled.
-const BUSY: [&str; 5] = ["5", "261", "517", "55P03", "57014"];
+/// SQLite's SQLITE_BUSY with its two finer kinds, and PostgreSQL's lock_not_available, query_canceled and deadlock_detected: of two that wait
+/// for each other it rolls one back, which may try again.
+const BUSY: [&str; 6] = ["5", "261", "517", "55P03", "57014", "40P01"];
 /// PostgreSQL's admin_shutdown, crash_shutdown and cannot_connect_now.
 const GONE: [&str; 3] = ["57P01", "57P02", "57P03"];
 /// Whoever waits for a lock gives up after a while, PostgreSQL ends a statement before nobody waits for it (it would go on, and others beside it),
@@ -333,7 +334,63 @@ impl Statement {
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
+    use std::error::Error;
+    use std::fmt;
+
+    use sqlx::error::DatabaseError;
+
     use super::*;
+
+    /// An error of PostgreSQL's with that code.
+    #[derive(Debug)]
+    struct Coded(&'static str);
+
+    impl fmt::Display for Coded {
+        fn fmt(&self, words: &mut fmt::Formatter<'_>) -> fmt::Result {
+            words.write_str(self.0)
+        }
+    }
+
+    impl Error for Coded {}
+
+    impl DatabaseError for Coded {
+        fn message(&self) -> &str {
+            self.0
+        }
+
+        fn code(&self) -> Option<Cow<'_, str>> {
+            Some(Cow::Borrowed(self.0))
+        }
+
+        fn as_error(&self) -> &(dyn Error + Send + Sync + 'static) {
+            self
+        }
+
+        fn as_error_mut(&mut self) -> &mut (dyn Error + Send + Sync + 'static) {
+            self
+        }
+
+        fn into_error(self: Box<Self>) -> Box<dyn Error + Send + Sync + 'static> {
+            self
+        }
+
+        fn kind(&self) -> sqlx::error::ErrorKind {
+            sqlx::error::ErrorKind::Other
+        }
+    }
+
+    #[test]
+    fn whoever_lost_to_another_transaction_may_try_again() {
+        for (code, title) in [
+            ("55P03", "the database is busy"),
+            ("40P01", "the database is busy"),
+            ("57P01", "the database does not answer"),
+        ] {
+            let problem = failed(&sqlx::Error::Database(Box::new(Coded(code))));
+            assert_eq!((problem.status, problem.title.as_str()), (503, title), "{code}");
+        }
+    }
 
     #[test]
     fn a_database_that_somebody_else_writes_for_long_is_busy() {
