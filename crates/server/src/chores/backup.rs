@@ -10,7 +10,7 @@ use sqlx::Executor;
 use crate::chores::copied::{self, Copied};
 use crate::chores::place::{Place, done};
 use crate::storage::database::{Database, FILE, Kind, failed};
-use crate::storage::settings;
+use crate::storage::settings::{self, Hold};
 use crate::storage::store::Store;
 use crate::words::problem::Problem;
 
@@ -30,15 +30,15 @@ pub fn backup(place: &Place, to: &Path) -> Result<Copied, Problem> {
     done(async {
         let (database, store) = place.existing()?.storage().await?;
         target.make_folder(to)?;
-        let held = settings::hold_deletions(&database).await?;
-        let copied = copy(&database, &store, to).await;
-        settings::release_deletions(&database, &held).await?;
+        let mut hold = settings::hold_deletions(&database).await?;
+        let copied = copy(&database, &store, to, &mut hold).await;
+        hold.release().await?;
         database.close().await;
         copied
     })
 }
 
-async fn copy(database: &Database, store: &Store, to: &Path) -> Result<Copied, Problem> {
+async fn copy(database: &Database, store: &Store, to: &Path, hold: &mut Hold) -> Result<Copied, Problem> {
     debug_assert_eq!(database.kind, Kind::Sqlite);
     take_place(to)?;
     let file = to.join(FILE);
@@ -51,7 +51,7 @@ async fn copy(database: &Database, store: &Store, to: &Path) -> Result<Copied, P
     let to = std::path::absolute(to).map_err(|error| Problem::internal("the folder", &error))?;
     let (copy, target) = (Database::embedded(&to).await?, Store::embedded(&to)?);
     settings::release_all_deletions(&copy).await?;
-    let copied = copied::objects(&copy, store, &target).await;
+    let copied = copied::objects(&copy, store, &target, hold).await;
     copy.close().await;
     copied
 }

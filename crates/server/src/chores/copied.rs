@@ -7,6 +7,7 @@ use tempfile::NamedTempFile;
 use tokio::io::AsyncWriteExt;
 
 use crate::storage::database::Database;
+use crate::storage::settings::Hold;
 use crate::storage::store::{Store, scratch_failed};
 use crate::storage::{chunks, contents};
 use crate::words::problem::Problem;
@@ -20,14 +21,16 @@ pub struct Copied {
 }
 
 /// All that the rows of `database` name. `from` is a folder, which has no prefix.
-pub(super) async fn objects(database: &Database, from: &Store, to: &Store) -> Result<Copied, Problem> {
+pub(super) async fn objects(database: &Database, from: &Store, to: &Store, hold: &mut Hold) -> Result<Copied, Problem> {
     let mut copied = Copied::default();
     for (sha256, bytes) in contents::all(database).await? {
+        hold.renew().await?;
         copy(from, &from.content(&sha256), to, &to.content(&sha256), bytes, Some(&sha256)).await?;
         copied.contents += 1;
         copied.bytes += bytes;
     }
     for (object, bytes) in chunks::objects(database).await? {
+        hold.renew().await?;
         let key = Key::from(object.as_str());
         copy(from, &key, to, &to.below_prefix(&key), bytes, None).await?;
         copied.parts += 1;

@@ -10,6 +10,7 @@ use crate::chores::copied::{self, Copied};
 use crate::chores::place::{Place, done};
 use crate::storage::database::{Statement, failed};
 use crate::storage::recordings::get;
+use crate::storage::settings;
 use crate::storage::store::Store;
 use crate::storage::tokens::commit;
 use crate::words::problem::Problem;
@@ -81,7 +82,10 @@ pub fn move_to(from: &Place, to: &Place) -> Result<Copied, Problem> {
         if !used().rows(&to_database).await?.is_empty() {
             return Err(not_empty());
         }
-        let copied = copied::objects(&database, &store, &to_store).await?;
+        let mut hold = settings::hold_deletions(&database).await?;
+        let copied = copied::objects(&database, &store, &to_store, &mut hold).await;
+        hold.release().await?;
+        let copied = copied?;
         // Rows come last, in one transaction: before them nobody sees anything.
         let mut transaction = to_database.begin().await?;
         // Until it ends nobody else writes there: no server, and no second move that found it empty as well.

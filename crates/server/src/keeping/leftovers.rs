@@ -248,9 +248,9 @@ mod tests {
             assert_eq!(delete_unused(&database, &store).await, Ok(0));
             assert_eq!(contents::presence(&database, &sha256).await, Ok(Presence::Present));
             // The other backup is still under way.
-            settings::release_deletions(&database, &held).await.expect("no setting");
+            held.release().await.expect("no setting");
             assert_eq!(delete_unused(&database, &store).await, Ok(0));
-            settings::release_deletions(&database, &by_another).await.expect("no setting");
+            by_another.release().await.expect("no setting");
             assert_eq!(delete_unused(&database, &store).await, Ok(1));
             assert_eq!(contents::presence(&database, &sha256).await, Ok(Presence::Absent));
         });

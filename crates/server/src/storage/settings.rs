@@ -7,7 +7,7 @@ use sqlx::{Any, Transaction};
 use crate::storage::database::{Database, Statement};
 use crate::storage::recordings::get;
 use crate::storage::tokens::commit;
-use crate::words::moment::{HOUR_MS, now_ms};
+use crate::words::moment::{HOUR_MS, MINUTE_MS, now_ms};
 use crate::words::problem::Problem;
 use crate::words::random;
 
@@ -15,6 +15,37 @@ const KEEP_DAYS: &str = "keep_days";
 /// Of each backup a row of its own, whose name begins so: one that ends releases no other.
 const HELD_UNTIL: &str = "deletions_held_until_ms";
 const HELD_MS: i64 = 6 * HOUR_MS;
+const RENEWED_EVERY_MS: i64 = MINUTE_MS;
+
+/// Of one who copies objects: meanwhile none is deleted. It ends by itself, should the one who copies die.
+pub struct Hold {
+    database: Database,
+    name: String,
+    until_ms: i64,
+    tried_ms: i64,
+}
+
+impl Hold {
+    /// With each object, however short or long a copy takes: the row is written once a minute.
+    pub async fn renew(&mut self) -> Result<(), Problem> {
+        let now_ms = now_ms();
+        if now_ms - self.tried_ms < RENEWED_EVERY_MS {
+            return Ok(());
+        }
+        self.tried_ms = now_ms;
+        match set(&self.database, &self.name, Some((now_ms + HELD_MS).to_string())).await {
+            Ok(()) => self.until_ms = now_ms + HELD_MS,
+            // It holds for long yet: a later object renews it.
+            Err(_) if now_ms < self.until_ms => {}
+            Err(problem) => return Err(problem),
+        }
+        Ok(())
+    }
+
+    pub async fn release(self) -> Result<(), Problem> {
+        set(&self.database, &self.name, None).await
+    }
+}
 
 /// None: recordings are kept for good.
 pub async fn keep_days(database: &Database) -> Result<Option<u32>, Problem> {
@@ -25,12 +56,12 @@ pub async fn set_keep_days(database: &Database, days: Option<u32>) -> Result<(),
     set(database, KEEP_DAYS, days.map(|days| days.to_string())).await
 }
 
-/// While a backup copies objects, none is deleted. It ends by itself, should the one who copies die. The name is for `release_deletions`.
-pub async fn hold_deletions(database: &Database) -> Result<String, Problem> {
+pub async fn hold_deletions(database: &Database) -> Result<Hold, Problem> {
     forget_ended(database).await?;
-    let name = format!("{HELD_UNTIL}:{}", random::id()?);
-    set(database, &name, Some((now_ms() + HELD_MS).to_string())).await?;
-    Ok(name)
+    let (name, now_ms) = (format!("{HELD_UNTIL}:{}", random::id()?), now_ms());
+    let until_ms = now_ms + HELD_MS;
+    set(database, &name, Some(until_ms.to_string())).await?;
+    Ok(Hold { database: database.clone(), name, until_ms, tried_ms: now_ms })
 }
 
 /// Rows of backups that were killed.
@@ -41,10 +72,6 @@ async fn forget_ended(database: &Database) -> Result<(), Problem> {
     statement.value(now_ms());
     statement.execute(&mut transaction).await?;
     commit(transaction).await
-}
-
-pub async fn release_deletions(database: &Database, held: &str) -> Result<(), Problem> {
-    set(database, held, None).await
 }
 
 /// Of a copy, which nobody copies yet.
@@ -103,4 +130,45 @@ async fn set(database: &Database, name: &str, value: Option<String>) -> Result<(
         statement.execute(&mut transaction).await?;
     }
     commit(transaction).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hold_is_renewed_once_a_minute() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let database = Database::embedded(folder.path()).await.expect("a database");
+            let mut hold = hold_deletions(&database).await.expect("a setting");
+            // As if it had ended by itself.
+            set(&database, &hold.name, None).await.expect("no setting");
+            hold.renew().await.expect("it is too early");
+            assert_eq!(are_deletions_held(&database).await, Ok(false));
+            hold.tried_ms -= RENEWED_EVERY_MS;
+            hold.renew().await.expect("a setting");
+            assert_eq!(are_deletions_held(&database).await, Ok(true));
+            hold.release().await.expect("no setting");
+            assert_eq!(are_deletions_held(&database).await, Ok(false));
+            database.close().await;
+        });
+    }
+
+    #[test]
+    fn a_renewal_that_fails_ends_no_copy_while_the_hold_lasts() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let database = Database::embedded(folder.path()).await.expect("a database");
+            let mut hold = hold_deletions(&database).await.expect("a setting");
+            database.close().await;
+            hold.tried_ms -= RENEWED_EVERY_MS;
+            hold.renew().await.expect("it lasts yet");
+            hold.tried_ms -= RENEWED_EVERY_MS;
+            hold.until_ms -= HELD_MS;
+            hold.renew().await.expect_err("it has ended");
+        });
+    }
 }
