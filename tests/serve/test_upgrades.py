@@ -96,6 +96,28 @@ def test_a_backup_while_uploads_run(server: Server, servers: Callable[..., Serve
     assert server.verb("backup", str(tmp_path / "backup")).returncode == 1
 
 
+def test_a_backup_that_failed_is_not_served(server: Server, servers: Callable[..., Server], golden: bytes, honest: bytes, tmp_path: Path) -> None:
+    """A second one into its folder is refused, too."""
+    client = server.client()
+    for recording in (golden, honest):
+        client.push(recording)
+    [path] = [path for path in server.data.rglob("*") if path.is_file() and path.read_bytes() == honest]
+    path.unlink()
+    folder = tmp_path / "backup"
+    failed = server.verb("backup", str(folder))
+    assert failed.returncode == 1 and folder.is_dir() and not (folder / "genba.sqlite").exists(), failed.stderr
+    restored = servers("restored", places=["--data", str(folder)])
+    for words in (["--listen", "127.0.0.1:0"], ["check"]):
+        refused = restored.verb(*words)
+        assert refused.returncode == 1 and "is not finished" in refused.stderr and "hint: " in refused.stderr, (words, refused.stderr)
+    # The same bytes heal the source.
+    client.push(honest)
+    again = server.verb("backup", str(folder))
+    assert again.returncode == 1 and "another backup into" in again.stderr and "hint: " in again.stderr, again.stderr
+    server.said("backup", str(tmp_path / "other"))
+    assert "2 recordings" in servers("other", places=["--data", str(tmp_path / "other")]).said("check")
+
+
 def test_backups_at_once(server: Server, servers: Callable[..., Server], golden: bytes, honest: bytes, tmp_path: Path) -> None:
     """Into different folders all are whole; into one folder one is, and the other says why it is not."""
     client = server.client()

@@ -1,13 +1,16 @@
-//! Objects from one store to another, each compared with what the rows say.
+//! All rows of a data folder as they are at one moment; objects from one store to another, each compared with what the rows say.
 //! Owns: what was copied. Never: copies an object without a row.
+
+use std::path::Path;
 
 use object_store::path::Path as Key;
 use sha2::{Digest, Sha256};
+use sqlx::Executor;
 use tempfile::NamedTempFile;
 use tokio::io::AsyncWriteExt;
 
-use crate::storage::database::Database;
-use crate::storage::settings::Hold;
+use crate::storage::database::{Database, Kind, failed};
+use crate::storage::settings::{self, Hold};
 use crate::storage::store::{Store, scratch_failed};
 use crate::storage::{chunks, contents};
 use crate::words::problem::Problem;
@@ -18,6 +21,20 @@ pub struct Copied {
     pub contents: u64,
     pub parts: u64,
     pub bytes: u64,
+}
+
+/// Into a file that is empty or not there yet, whose path is absolute. Deletions are not held in the copy: nobody copies it.
+pub(super) async fn rows(database: &Database, file: &Path) -> Result<Database, Problem> {
+    debug_assert_eq!(database.kind, Kind::Sqlite);
+    let rows = sqlx::query("VACUUM INTO $1").bind(file.display().to_string());
+    if let Err(error) = database.pool.execute(rows).await {
+        // Else the place would be taken by nothing.
+        let _ = std::fs::remove_file(file);
+        return Err(failed(&error));
+    }
+    let copy = Database::in_file(file).await?;
+    settings::release_all_deletions(&copy).await?;
+    Ok(copy)
 }
 
 /// All that the rows of `database` name. `from` is a folder, which has no prefix.

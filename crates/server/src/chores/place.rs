@@ -11,7 +11,7 @@ use rustix::fs::Mode;
 
 use crate::keeping::keeper::Keeper;
 use crate::reading::{Answers, Limits, Workers};
-use crate::storage::database::{Database, FILE};
+use crate::storage::database::{Database, FILE, UNFINISHED};
 use crate::storage::store::{FOLDER, Store};
 use crate::words::problem::Problem;
 
@@ -53,6 +53,7 @@ impl Place {
 
     /// 404 where there is nothing yet: a chore looks after what is there, and a folder that somebody mistyped stays as it is.
     pub(crate) fn existing(&self) -> Result<&Place, Problem> {
+        self.refuse_unfinished()?;
         let missing = match (&self.db, &self.store) {
             (None, _) if !self.data.join(FILE).is_file() => FILE,
             (Some(_), None) if !self.data.join(FOLDER).is_dir() => FOLDER,
@@ -64,6 +65,7 @@ impl Place {
     }
 
     pub(crate) async fn storage(&self) -> Result<(Database, Store), Problem> {
+        self.refuse_unfinished()?;
         // Recordings and hashes of tokens are for their owner alone, in a folder that was there before, too.
         rustix::process::umask(Mode::from_raw_mode(0o077));
         // One TLS for all of them; a second call finds it there.
@@ -91,6 +93,15 @@ impl Place {
         Ok((database, store))
     }
 
+    fn refuse_unfinished(&self) -> Result<(), Problem> {
+        if self.db.is_some() || !is_unfinished(&self.data) {
+            return Ok(());
+        }
+        Err(Problem::conflict(format!("the backup in {} is not finished", self.data.display()))
+            .detail("recordings are missing: it is still under way, or it failed")
+            .hint("once no genba serve backup writes there, remove the folder and make the backup anew"))
+    }
+
     /// Beside the data; of a server without data of its own in the system's folder for such files.
     fn scratch(&self) -> Result<PathBuf, Problem> {
         if self.db.is_some() && self.store.is_some() {
@@ -109,6 +120,11 @@ impl Place {
                 .hint("genba serve --data DIR names another one")
         })
     }
+}
+
+/// A backup into that folder is under way, or ended before all objects were there.
+pub(crate) fn is_unfinished(folder: &Path) -> bool {
+    folder.join(UNFINISHED).exists() && !folder.join(FILE).exists()
 }
 
 /// A chore is done by one thread.

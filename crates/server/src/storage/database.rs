@@ -20,6 +20,8 @@ use crate::words::problem::Problem;
 
 /// SQLite's file in the data folder.
 pub const FILE: &str = "genba.sqlite";
+/// Its name in the folder of a backup until all objects are there: nobody serves what is not whole.
+pub const UNFINISHED: &str = "genba.sqlite.unfinished";
 const CONNECTIONS_MAX: u32 = 8;
 const WAIT_S: u64 = 8;
 /// For an answer of PostgreSQL. sqlx sets no TCP keepalive, so without this a request would wait for a lost host until the kernel gives up: minutes
@@ -73,8 +75,11 @@ pub struct Database {
 impl Database {
     /// In that folder; made where it is missing.
     pub async fn embedded(folder: &Path) -> Result<Database, Problem> {
-        let file = folder.join(FILE);
-        let place = Url::from_file_path(&file)
+        Database::in_file(&folder.join(FILE)).await
+    }
+
+    pub async fn in_file(file: &Path) -> Result<Database, Problem> {
+        let place = Url::from_file_path(file)
             .map_err(|()| Problem::bad_request(format!("{} is no absolute path", file.display())))?;
         Database::open(&format!("sqlite://{}?mode=rwc", place.path()), Kind::Sqlite, &file.display().to_string()).await
     }
