@@ -325,6 +325,33 @@ def test_an_embedded_store_moves(servers: Callable[..., Server], postgres: Postg
     assert small.verb("move", *places).returncode == 1
 
 
+def test_a_move_while_its_server_takes_uploads(servers: Callable[..., Server], postgres: Postgres, s3: S3) -> None:
+    """What was acknowledged before is whole there; the rest stays behind."""
+    small = servers("running", secrets=s3.secrets).start()
+    places = ["--db", postgres.database("running"), "--store", s3.bucket("running")]
+    stop = threading.Event()
+    uploaders = [Uploader(small.client(), number, stop) for number in range(4)]
+    with concurrent.futures.ThreadPoolExecutor(len(uploaders)) as pool:
+        running = [pool.submit(each.run) for each in uploaders]
+        try:
+            while sum(len(each.sealed) for each in uploaders) < 20:
+                assert not any(each.done() for each in running)
+            acknowledged = {recording_id: recording for each in uploaders for recording_id, recording in each.sealed.copy().items()}
+            done = small.verb("move", *places)
+        finally:
+            stop.set()
+    assert all(each.result() is None for each in running)
+    assert done.returncode == 0, done.stderr
+    moved = servers("after", places=places, secrets=s3.secrets).start()
+    for recording_id, recording in acknowledged.items():
+        assert moved.client().content(recording_id) == recording
+    checked = moved.verb("check")
+    assert checked.returncode == 0, checked.stderr
+    # Its copy of the rows is gone.
+    assert not any(path.is_dir() for path in (small.data / "scratch").iterdir())
+    check_nothing_lost(small.client(), uploaders)
+
+
 def test_of_two_moves_at_once_into_one_place_one_is_done(
     servers: Callable[..., Server], postgres: Postgres, s3: S3, golden: bytes, honest: bytes
 ) -> None:

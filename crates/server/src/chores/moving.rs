@@ -1,17 +1,21 @@
 //! `genba serve move`: all rows and objects from a data folder to a database and a store that many servers share.
-//! Owns: the order of tables, and the check at the end. The server of the folder must not run: what it takes meanwhile stays behind.
+//! Owns: the order: rows at one moment, the objects that these name, a check, and the rows' commit last. What the folder's server takes meanwhile
+//! stays behind.
+
+use std::path::Path;
 
 use futures_util::StreamExt;
+use object_store::path::Path as Key;
 use sqlx::any::AnyRow;
 use sqlx::{Row, ValueRef};
 
 use crate::chores::check::checked;
 use crate::chores::copied::{self, Copied};
 use crate::chores::place::{Place, done};
-use crate::storage::database::{Statement, failed};
+use crate::storage::database::{Database, FILE, Statement, failed};
 use crate::storage::recordings::get;
-use crate::storage::settings;
-use crate::storage::store::Store;
+use crate::storage::settings::{self, Hold};
+use crate::storage::store::{Store, scratch_failed};
 use crate::storage::tokens::commit;
 use crate::words::problem::Problem;
 
@@ -82,40 +86,79 @@ pub fn move_to(from: &Place, to: &Place) -> Result<Copied, Problem> {
         if !used().rows(&to_database).await?.is_empty() {
             return Err(not_empty());
         }
+        let folder = tempfile::tempdir_in(from.scratch()?).map_err(|error| scratch_failed(&error))?;
         let mut hold = settings::hold_deletions(&database).await?;
-        let copied = copied::objects(&database, &store, &to_store, &mut hold).await;
+        let copied = copy(&database, &store, folder.path(), &to_store, &mut hold).await;
         hold.release().await?;
-        let copied = copied?;
-        // Rows come last, in one transaction: before them nobody sees anything.
-        let mut transaction = to_database.begin().await?;
-        // Until it ends nobody else writes there: no server, and no second move that found it empty as well.
-        Statement::new(LOCK).execute(&mut transaction).await?;
-        if !used().rows_within(&mut transaction).await?.is_empty() {
-            return Err(not_empty());
-        }
-        for (table, columns) in TABLES {
-            let mut read = all_rows(table, columns).stream(&database);
-            let mut rows = Vec::with_capacity(ROWS);
-            while let Some(row) = read.next().await {
-                rows.push(row.map_err(|error| failed(&error))?);
-                if rows.len() == ROWS {
-                    write(table, columns, &rows, &to_store)?.execute(&mut transaction).await?;
-                    rows.clear();
-                }
-            }
-            if !rows.is_empty() {
-                write(table, columns, &rows, &to_store)?.execute(&mut transaction).await?;
-            }
-        }
-        commit(transaction).await?;
-        let found = checked(&to_database, &to_store).await?;
         database.close().await;
+        let (rows, copied) = copied?;
+        let moved = move_rows(&rows, &to_database, &to_store).await;
+        rows.close().await;
         to_database.close().await;
-        match found.faults.as_slice() {
-            [] => Ok(copied),
-            [first, ..] => Err(Problem::new(500, "what was copied is not whole").detail(first.clone())),
-        }
+        moved.map(|()| copied)
     })
+}
+
+/// The rows as they are at one moment, in a folder for them, and all objects that they name: a server of the source may go on meanwhile.
+async fn copy(
+    database: &Database,
+    from: &Store,
+    folder: &Path,
+    to: &Store,
+    hold: &mut Hold,
+) -> Result<(Database, Copied), Problem> {
+    let folder = std::path::absolute(folder).map_err(|error| Problem::internal("the scratch folder", &error))?;
+    let rows = copied::rows(database, &folder.join(FILE)).await?;
+    match copied::objects(&rows, from, to, hold).await {
+        Ok(copied) => Ok((rows, copied)),
+        Err(problem) => {
+            rows.close().await;
+            Err(problem)
+        }
+    }
+}
+
+/// Last, in one transaction: before its end nobody sees anything, and a move that failed can be made again.
+async fn move_rows(rows: &Database, to: &Database, to_store: &Store) -> Result<(), Problem> {
+    name_parts(rows, to_store).await?;
+    if let Some(fault) = checked(rows, to_store).await?.faults.first() {
+        return Err(Problem::new(500, "what was copied is not whole").detail(fault.clone()));
+    }
+    let mut transaction = to.begin().await?;
+    // Until it ends nobody else writes there: no server, and no second move that found it empty as well.
+    Statement::new(LOCK).execute(&mut transaction).await?;
+    if !used().rows_within(&mut transaction).await?.is_empty() {
+        return Err(not_empty());
+    }
+    for (table, columns) in TABLES {
+        let mut read = all_rows(table, columns).stream(rows);
+        let mut batch = Vec::with_capacity(ROWS);
+        while let Some(row) = read.next().await {
+            batch.push(row.map_err(|error| failed(&error))?);
+            if batch.len() == ROWS {
+                write(table, columns, &batch)?.execute(&mut transaction).await?;
+                batch.clear();
+            }
+        }
+        if !batch.is_empty() {
+            write(table, columns, &batch)?.execute(&mut transaction).await?;
+        }
+    }
+    commit(transaction).await
+}
+
+/// As the other store does.
+async fn name_parts(rows: &Database, to: &Store) -> Result<(), Problem> {
+    let prefix = to.below_prefix(&Key::default());
+    if prefix == Key::default() {
+        return Ok(());
+    }
+    let mut statement = Statement::new("UPDATE chunks SET object = ");
+    statement.value(format!("{prefix}/"));
+    statement.say(" || object");
+    let mut transaction = rows.begin().await?;
+    statement.execute(&mut transaction).await?;
+    commit(transaction).await
 }
 
 /// A row where somebody has used the database.
@@ -137,7 +180,7 @@ fn all_rows(table: &'static str, columns: &[&'static str]) -> Statement {
     statement
 }
 
-fn write(table: &'static str, columns: &[&'static str], rows: &[AnyRow], to: &Store) -> Result<Statement, Problem> {
+fn write(table: &'static str, columns: &[&'static str], rows: &[AnyRow]) -> Result<Statement, Problem> {
     let mut statement = Statement::new("INSERT INTO ");
     statement.say(table);
     statement.say(" (");
@@ -155,10 +198,6 @@ fn write(table: &'static str, columns: &[&'static str], rows: &[AnyRow], to: &St
                 (true, true) => statement.value(None::<i64>),
                 (true, false) => statement.value(get::<i64>(row, name)?),
                 (false, true) => statement.value(None::<String>),
-                // Where the part is by then.
-                (false, false) if *column == "object" => {
-                    statement.value(to.below_prefix(&get::<String>(row, name)?.into()).to_string());
-                }
                 (false, false) => statement.value(get::<String>(row, name)?),
             }
         }

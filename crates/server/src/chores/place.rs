@@ -103,7 +103,7 @@ impl Place {
     }
 
     /// Beside the data; of a server without data of its own in the system's folder for such files.
-    fn scratch(&self) -> Result<PathBuf, Problem> {
+    pub(crate) fn scratch(&self) -> Result<PathBuf, Problem> {
         if self.db.is_some() && self.store.is_some() {
             return Ok(std::env::temp_dir());
         }
