@@ -61,6 +61,13 @@ export function matchedWords({ matched, isLeast }: Matched): string {
   return `${grouped(matched)}${isLeast ? "+" : ""}`;
 }
 
+/** Of a search from the newest on: `1 recording matches`, `1,000+ recordings match`. Where none of the newest does, older ones may. */
+export function matchWords(counted: Matched): string {
+  const { matched, isLeast } = counted;
+  if (isLeast && matched === 0) return "Older recordings may match";
+  return `${matchedWords(counted)} ${matched === 1 && !isLeast ? "recording matches" : "recordings match"}`;
+}
+
 export interface Listed extends Matched {
   readonly recordings: readonly Recording[];
   readonly next: string | null;

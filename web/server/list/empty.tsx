@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { pushCommands } from "../../model/server/commands";
 import { shown } from "../../model/words";
-import { matchedWords } from "../../model/server/recordings";
+import { matchWords } from "../../model/server/recordings";
 import type { Matched } from "../../model/server/recordings";
 import { termsOf, termText, termWords, withoutTerm } from "../../model/server/search";
 import type { Term } from "../../model/server/search";
@@ -60,7 +60,7 @@ export function NoMatch({ state }: { state: ListState }): JSX.Element {
     const askAll = async (): Promise<void> => {
       try {
         const all = terms.length < 2 ? [] : await Promise.all(terms.slice(0, TERMS_MAX).map(ask));
-        if (!stop.signal.aborted) found.value = all.filter(({ matched }) => matched > 0).sort((a, b) => b.matched - a.matched);
+        if (!stop.signal.aborted) found.value = all.filter(({ matched, isLeast }) => matched > 0 || isLeast).sort((a, b) => b.matched - a.matched);
       } catch (error) {
         // The sentence is true without it.
         if (problemFrom(error) === null) return;
@@ -85,7 +85,7 @@ export function NoMatch({ state }: { state: ListState }): JSX.Element {
         </p>
         {found.value.map(({ term, ...counted }) => (
           <p key={term.from}>
-            <span class="quiet">{matchedWords(counted)} {counted.matched === 1 ? "recording matches" : "recordings match"} without </span>
+            <span class="quiet">{matchWords(counted)} without </span>
             <code>{term.key === null ? shown(termText(query, term), TERM_MAX) : `${term.key}${term.operator}`}</code>{" "}
             <button
               type="button"
