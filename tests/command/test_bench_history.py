@@ -118,6 +118,31 @@ def test_on_a_full_disk_what_an_export_would_hold_is_shown(tmp_path: Path) -> No
     assert not (tmp_path / "bench.jsonl").exists(), "half of an export"
 
 
+def test_on_a_full_disk_an_export_of_before_stays(tmp_path: Path) -> None:
+    export = tmp_path / "bench.jsonl"
+    export.write_text("of yesterday")
+    done = on_a_full_disk(tmp_path, "--export-json")
+    assert done.returncode == 2 and "error: cannot write bench.jsonl: " in done.stderr and "Time (mean" in done.stdout, done
+    assert [path.name for path in tmp_path.iterdir()] == ["bench.jsonl"] and export.read_text() == "of yesterday", done
+
+
+def test_an_export_takes_the_place_of_the_one_before(tmp_path: Path) -> None:
+    """It keeps the mode, and a file that has another name is the same file by that name, too."""
+    names = ["plain", "named-twice", "linked"]
+    for name in names:
+        (tmp_path / name).write_text("of yesterday, and longer than a table: " * 1000)
+        (tmp_path / name).chmod(0o640)
+    (tmp_path / "other-name").hardlink_to(tmp_path / "named-twice")
+    (tmp_path / "link").symlink_to("linked")
+    exports = ["--export-csv", "plain", "--export-markdown", "named-twice", "--export-orgmode", "link"]
+    done = genba("bench", "-N", "-r", "3", *exports, COMMAND, cwd=tmp_path)
+    assert done.returncode == 0, done
+    assert all(COMMAND in (tmp_path / name).read_text() and "yesterday" not in (tmp_path / name).read_text() for name in names)
+    assert [(tmp_path / name).stat().st_mode & 0o777 for name in names] == [0o640] * 3
+    assert (tmp_path / "other-name").samefile(tmp_path / "named-twice") and (tmp_path / "link").is_symlink()
+    assert {path.name for path in tmp_path.iterdir()} == {*names, "other-name", "link"}
+
+
 def test_several_add_at_once(tmp_path: Path) -> None:
     command = [binary(), "bench", "-N", "-r", "3", "--history", "bench.jsonl"]
     benches = [subprocess.Popen([*command, f"sleep 0.0{number}"], cwd=tmp_path, stdout=subprocess.DEVNULL) for number in range(1, 5)]

@@ -1,8 +1,8 @@
 //! Files that `genba bench` writes: exports, and the history.
 //! Owns: when they are opened: before anything is measured, so that a mistyped folder costs no time. Never: lays out their content; leaves an
-//! empty file of its own behind.
+//! empty file of its own behind; empties a file before all that takes its place is written, where another file can take its name.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -13,6 +13,7 @@ use genba_bench::findings::Findings;
 use genba_bench::report::Shown;
 use genba_bench::tables::Table;
 use genba_bench::{csv, json, page};
+use tempfile::NamedTempFile;
 
 use crate::read;
 use crate::words::failure::{self, Failure};
@@ -91,8 +92,59 @@ impl Target {
 
     /// By what it is, not by its name. None: no plain file, such as a terminal, which holds what several write.
     fn identity(&self) -> Option<(u64, u64)> {
-        let found = self.file.metadata().ok().filter(std::fs::Metadata::is_file)?;
+        let found = self.file.metadata().ok().filter(Metadata::is_file)?;
         Some((found.dev(), found.ino()))
+    }
+
+    fn write(&self, text: &str) -> std::io::Result<()> {
+        if let Some(found) = self.replaceable()
+            && let Some(beside) = self.written_beside(&found, text)?
+            && beside.persist(&self.path).is_ok()
+        {
+            return Ok(());
+        }
+        self.write_in_place(text)
+    }
+
+    /// A plain file that was there, whose only name is this path: no link, and no other file by now.
+    fn replaceable(&self) -> Option<Metadata> {
+        let found = std::fs::symlink_metadata(&self.path).ok()?;
+        let is_same = self.identity() == Some((found.dev(), found.ino()));
+        (!self.is_new && found.is_file() && found.nlink() == 1 && is_same).then_some(found)
+    }
+
+    /// All of the text, in a file that can take this one's name: until then what was there stays. None: the folder takes no further file, or
+    /// such a file would be somebody else's.
+    fn written_beside(&self, found: &Metadata, text: &str) -> std::io::Result<Option<NamedTempFile>> {
+        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let made = tempfile::Builder::new().prefix(".genba-bench-").tempfile_in(folder);
+        let mut beside = match made {
+            Err(error) if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) => {
+                return Ok(None);
+            }
+            made => made?,
+        };
+        let own = beside.as_file().metadata()?;
+        if (own.uid(), own.gid()) != (found.uid(), found.gid()) {
+            return Ok(None);
+        }
+        beside.as_file_mut().write_all(text.as_bytes())?;
+        beside.as_file().set_permissions(found.permissions())?;
+        // Some file systems tell only now that there is no room.
+        beside.as_file().sync_data()?;
+        Ok(Some(beside))
+    }
+
+    fn write_in_place(&self, text: &str) -> std::io::Result<()> {
+        let mut file = &self.file;
+        let is_plain = file.metadata().is_ok_and(|found| found.is_file());
+        let emptied = if is_plain { file.set_len(0) } else { Ok(()) };
+        let written = emptied.and_then(|()| file.write_all(text.as_bytes()));
+        if written.is_err() {
+            // Half of an export is none: a new file goes, as an empty one.
+            let _ = file.set_len(0);
+        }
+        written
     }
 }
 
@@ -157,17 +209,7 @@ impl Exports {
             };
             match target {
                 None => read::print(&text)?,
-                Some(Target { path, file, .. }) => {
-                    let mut file = file;
-                    let is_plain = file.metadata().is_ok_and(|found| found.is_file());
-                    let emptied = if is_plain { file.set_len(0) } else { Ok(()) };
-                    let written = emptied.and_then(|()| file.write_all(text.as_bytes()));
-                    written.map_err(|error| {
-                        // Half of an export is none: a new file goes, as an empty one.
-                        let _ = file.set_len(0);
-                        cannot_write(path, *kind, &error)
-                    })?;
-                }
+                Some(target) => target.write(&text).map_err(|error| cannot_write(&target.path, *kind, &error))?,
             }
         }
         Ok(())
