@@ -143,6 +143,12 @@ def test_an_export_takes_the_place_of_the_one_before(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {*names, "other-name", "link"}
 
 
+def test_an_export_that_fails_keeps_no_other_from_being_written(tmp_path: Path) -> None:
+    done = genba("bench", "-N", "-r", "3", "--export-json", "/dev/full", "--export-csv", "a.csv", "--export-markdown", "-", COMMAND, cwd=tmp_path)
+    assert done.returncode == 2 and "error: cannot write /dev/full: no space left on device\n" in done.stderr, done
+    assert COMMAND in (tmp_path / "a.csv").read_text() and "| Command |" in done.stdout, done
+
+
 def test_several_add_at_once(tmp_path: Path) -> None:
     command = [binary(), "bench", "-N", "-r", "3", "--history", "bench.jsonl"]
     benches = [subprocess.Popen([*command, f"sleep 0.0{number}"], cwd=tmp_path, stdout=subprocess.DEVNULL) for number in range(1, 5)]

@@ -197,22 +197,27 @@ impl Exports {
         Ok(Exports { files, has_stdout })
     }
 
+    /// Each is tried, whatever became of those before it. The first failure is told.
     pub fn write(&self, findings: &Findings<'_>, is_by_time: bool, shown: &Shown) -> Result<(), Failure> {
         let order = if is_by_time { findings.by_time() } else { (0..findings.rows.len()).collect() };
-        for (kind, target) in &self.files {
+        let write_one = |kind: Kind, target: Option<&Target>| -> Result<(), Failure> {
             let text = match kind {
                 Kind::Json => json::json(findings).map_err(|error| no_json(&error))?,
                 Kind::Csv => csv::csv(findings),
                 Kind::Html => html(findings, shown)?,
                 Kind::Table(table) => table.page(findings, &order, shown.unit),
-                Kind::History => continue,
+                Kind::History => return Ok(()),
             };
             match target {
-                None => read::print(&text)?,
-                Some(target) => target.write(&text).map_err(|error| cannot_write(&target.path, *kind, &error))?,
+                None => read::print(&text),
+                Some(target) => target.write(&text).map_err(|error| cannot_write(&target.path, kind, &error)),
             }
+        };
+        let mut written = Ok(());
+        for (kind, target) in &self.files {
+            written = written.and(write_one(*kind, target.as_ref()));
         }
-        Ok(())
+        written
     }
 
     /// A line of the history, if there is one.
