@@ -6,6 +6,7 @@ import json
 import resource
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -147,6 +148,28 @@ def test_an_export_that_fails_keeps_no_other_from_being_written(tmp_path: Path) 
     done = genba("bench", "-N", "-r", "3", "--export-json", "/dev/full", "--export-csv", "a.csv", "--export-markdown", "-", COMMAND, cwd=tmp_path)
     assert done.returncode == 2 and "error: cannot write /dev/full: no space left on device\n" in done.stderr, done
     assert COMMAND in (tmp_path / "a.csv").read_text() and "| Command |" in done.stdout, done
+
+
+def test_where_an_export_fails_the_rest_is_as_without_it(tmp_path: Path) -> None:
+    done = bench(tmp_path, "--export-json", "/dev/full", COMMAND)
+    assert done.returncode == 2 and "Time (mean" in done.stdout and len(lines(tmp_path)) == 1, done
+    # What fails beside it is told before it.
+    done = bench(tmp_path, "--export-json", "/dev/full", "sh -c 'echo >> n; test $(wc -l < n) -le 2'")
+    first, last = (done.stderr.index(words) for words in (" ended with exit code 1 in run 3\n", "error: cannot write /dev/full: "))
+    assert done.returncode == 2 and "2 runs" in done.stdout and first < last and len(lines(tmp_path)) == 1, done
+    assert "\n  what was measured until then is shown\n" in done.stderr, done
+    (tmp_path / "bench.jsonl").write_text(session(COMMAND, FAST))
+    done = bench(tmp_path, "--export-json", "/dev/full", "--fail-if-slower", "3%", COMMAND)
+    first, last = (done.stderr.index(words) for words in ("error: slower by more than 3 %", "error: cannot write /dev/full: "))
+    assert done.returncode == 2 and first < last and (tmp_path / "bench.jsonl").read_text() == session(COMMAND, FAST), done
+
+
+def test_where_an_export_fails_recordings_are_shown(tmp_path: Path) -> None:
+    for name, numbers in (("old.py", 3_000_000), ("new.py", 2_000_000)):
+        (tmp_path / name).write_text(f"sum(number for number in range({numbers}))\n")
+    commands = [f"{sys.executable} {name}" for name in ("old.py", "new.py")]
+    done = genba("bench", "-N", "-r", "2", "--why", "--export-json", "/dev/full", *commands, cwd=tmp_path)
+    assert done.returncode == 2 and "\nWhy: from " in done.stdout and "error: cannot write /dev/full: " in done.stderr, done
 
 
 def test_several_add_at_once(tmp_path: Path) -> None:

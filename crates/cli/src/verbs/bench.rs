@@ -278,31 +278,40 @@ pub fn bench(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let findings = Findings::of(&session, &judged).ok_or_else(|| Failure::ours("nothing was measured"))?;
     let unit = arguments.time_unit.map(Into::into);
     let shown = Shown { unit, is_in_order: arguments.sort == Sort::Command, ..Shown::default() };
+    // What was measured is exported, shown and added as far as it can be, whatever fails of that.
     let written = exports.write(&findings, arguments.sort.is_by_time_in_tables(), &shown);
-    if arguments.style != Style::None {
-        let stream = if exports.has_stdout { read::Stream::Stderr } else { read::Stream::Stdout };
+    let stream = if exports.has_stdout { read::Stream::Stderr } else { read::Stream::Stdout };
+    let is_shown = arguments.style != Style::None;
+    let printed = if is_shown {
         let paint = read::paint(arguments.style.colour(), stream);
-        let page = report::text(&findings, &Shown { paint, ..shown });
-        match stream {
-            read::Stream::Stdout => read::print(&page)?,
-            read::Stream::Stderr => failure::show(page.trim_end()),
-        }
-    }
-    // What was measured is shown, though it could not be written.
-    written?;
-    if let Some(early) = &session.ended_early {
-        return Err(outcome::ended_early(early, Some(&session)));
-    }
+        show(&report::text(&findings, &Shown { paint, ..shown }), stream)
+    } else {
+        Ok(())
+    };
     // What fails is no measure for the next session.
-    if findings.slower().is_empty() {
-        exports.append(&findings)?;
-    }
-    if let Some(recordings) = recordings.filter(|_| arguments.style != Style::None) {
-        recorded.map_err(|early| why::ended_early(&early))?;
-        recordings.say(&lines, if exports.has_stdout { read::Stream::Stderr } else { read::Stream::Stdout })?;
-    }
-    outcome::judge(&findings)?;
+    let is_measure = session.ended_early.is_none() && findings.slower().is_empty();
+    let added = if is_measure { exports.append(&findings) } else { Ok(()) };
+    let kept = outcome::kept(written.is_ok());
+    let explained = match (&session.ended_early, &recordings) {
+        (Some(early), _) => Err(outcome::ended_early(early, Some((&session, kept)))),
+        (None, Some(recordings)) => match recorded {
+            Err(early) => Err(why::ended_early(&early, kept)),
+            Ok(()) if is_shown && printed.is_ok() => recordings.say(&lines, stream),
+            Ok(()) => Ok(()),
+        },
+        (None, None) => Ok(()),
+    };
+    let judged = explained.and_then(|()| outcome::judge(&findings));
+    outcome::told([judged, printed, added, written])?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn show(page: &str, stream: read::Stream) -> Result<(), Failure> {
+    match stream {
+        read::Stream::Stdout => read::print(page)?,
+        read::Stream::Stderr => failure::show(page.trim_end()),
+    }
+    Ok(())
 }
 
 impl Arguments {

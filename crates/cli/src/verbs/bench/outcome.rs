@@ -23,17 +23,30 @@ pub fn ended(ended: Ended) -> Failure {
     }
 }
 
-/// `made`: what is shown. None: nothing was measured.
-pub fn ended_early(early: &Early, made: Option<&Session>) -> Failure {
+/// What became of what was measured. An export that cannot be written has a failure of its own.
+pub const fn kept(is_exported: bool) -> &'static str {
+    if is_exported { "shown and exported" } else { "shown" }
+}
+
+/// Each failure is told. The last one has the exit code, and is told by who gets it.
+pub fn told<const N: usize>(all: [Result<(), Failure>; N]) -> Result<(), Failure> {
+    let mut failures: Vec<Failure> = all.into_iter().filter_map(Result::err).collect();
+    let last = failures.pop();
+    failures.iter().for_each(|one| failure::say(&one.to_string()));
+    last.map_or(Ok(()), Err)
+}
+
+/// `made`: what was measured, and what became of it (`kept`). None: nothing was measured.
+pub fn ended_early(early: &Early, made: Option<(&Session, &str)>) -> Failure {
     let failure = match (&early.failure, made) {
         (Some(refusal), _) => refused(refusal.clone()),
         (None, None) => Failure::no("interrupted before anything was measured").with_exit_code(130),
-        (None, Some(made)) => {
+        (None, Some((made, _))) => {
             let rounds = made.is_interleaved.then(|| made.rounds());
             Failure::no(interrupted(rounds, made.runs(), early.planned)).with_exit_code(130)
         }
     };
-    let kept = made.map(|_| "what was measured until then is shown and exported");
+    let kept = made.map(|(_, kept)| format!("what was measured until then is {kept}"));
     let failure = kept.into_iter().fold(failure, Failure::detail);
     let Some(cleanup) = &early.cleanup_failure else { return failure };
     let failure = failure.detail(format!("afterwards {}", cleanup.what));
@@ -112,7 +125,15 @@ fn too_slow(slower: &[Slower], most: f64) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use super::interrupted;
+    use super::{interrupted, told};
+    use crate::words::failure::Failure;
+
+    #[test]
+    fn of_several_failures_the_last_has_the_exit_code() {
+        let found = told([Err(Failure::no("interrupted")), Ok(()), Err(Failure::usage("cannot write a.json"))]);
+        assert_eq!(found.map_err(|failure| failure.to_string()), Err("error: cannot write a.json".to_owned()));
+        assert!(told([Ok(()), Ok(())]).is_ok());
+    }
 
     #[test]
     fn an_interrupt_says_how_many_runs_are_kept() {

@@ -36,19 +36,20 @@ pub fn kept(text: &str) -> Result<Kept, String> {
 }
 
 /// A run that is not recorded fails for reasons of its own.
-fn not_recorded(refusal: &Refusal) -> Failure {
+fn not_recorded(refusal: &Refusal, kept: &str) -> Failure {
     Failure::no("the commands could not be recorded")
         .detail(refusal.what.clone())
-        .detail("so it is where no Python runs in a command; what was measured is shown and exported")
+        .detail(format!("so it is where no Python runs in a command; what was measured is {kept}"))
         .hint("genba run in front of that command says why")
 }
 
-pub fn ended_early(early: &Early) -> Failure {
+/// `kept`: what became of what was measured.
+pub fn ended_early(early: &Early, kept: &str) -> Failure {
     let failure = match &early.failure {
         None => Failure::no("interrupted while the commands were recorded")
-            .detail("what was measured is shown and exported")
+            .detail(format!("what was measured is {kept}"))
             .with_exit_code(130),
-        Some(refusal) => not_recorded(refusal),
+        Some(refusal) => not_recorded(refusal, kept),
     };
     early.cleanup_failure.iter().fold(failure, |failure, cleanup| failure.detail(cleanup.what.clone()))
 }
