@@ -144,11 +144,9 @@ pub fn page_of_two(sides: Sides, weight: Option<Weight>, room: Room) -> Result<M
     Ok(Made { page, is_final: are_final, named_after: after, ending: "diff.html", words, kept: None, warnings })
 }
 
-/// The command's own block comes after the program's end, but processes that the program left behind go on. One that was killed has no
-/// end: more may come of it, as far as this knows.
+/// The command's own block comes after the program's end, but processes that the program left behind go on.
 fn is_final(profile: &Profile) -> bool {
-    let have_ended = || profile.processes.iter().all(|process| process.ended.is_some() || process.refused.is_some());
-    profile.is_imported() || profile.recorder.is_some() && have_ended()
+    profile.is_imported() || profile.recorder.is_some() && profile.have_all_ended()
 }
 
 fn not_made(why: NotMade) -> Failure {

@@ -157,10 +157,7 @@ fn first_few(names: &[String], between: &str) -> Option<String> {
 
 /// Processes without an end block, and how long before the end of the run their last block ends, if that is known and long.
 fn missing_ends(profile: &Profile) -> impl Iterator<Item = (&Process, Option<u64>)> {
-    let missing =
-        |process: &Process| process.refused.is_none() && process.ended.is_none() && process.imported.is_none();
-    let processes = profile.processes.enumerate();
-    processes.filter(move |(index, process)| missing(process) && !profile.became_another(*index)).map(|(_, process)| {
+    profile.without_end().map(|process| {
         let last_ns = process.start_ns.saturating_add(process.wall_ns);
         let before_ns = process.run_ended_ns.map(|ended_ns| ended_ns.saturating_sub(last_ns));
         (process, before_ns.filter(|before_ns| *before_ns > LAST_BLOCK_NS_MAX))

@@ -614,6 +614,21 @@ impl Profile {
         })
     }
 
+    /// Sampled processes that go on, or that were killed: none of their blocks is the last one.
+    pub fn without_end(&self) -> impl Iterator<Item = &Process> {
+        let is_without_end =
+            |process: &Process| process.ended.is_none() && process.refused.is_none() && process.imported.is_none();
+        let processes = self.processes.enumerate();
+        processes
+            .filter(move |(index, process)| is_without_end(process) && !self.became_another(*index))
+            .map(|(_, process)| process)
+    }
+
+    /// Nothing more comes of its processes. False where one was killed: more may come of it, as far as the recording tells.
+    pub fn have_all_ended(&self) -> bool {
+        self.without_end().next().is_none()
+    }
+
     /// Some of it is of another profiler's file.
     pub fn is_imported(&self) -> bool {
         self.processes.iter().any(|process| process.imported.is_some())

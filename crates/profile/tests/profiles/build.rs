@@ -262,6 +262,17 @@ fn an_exec_is_counted_once() {
 }
 
 #[test]
+fn what_has_ended_is_what_nothing_more_comes_of() {
+    let has_ended = |notation: &str| built(&notation::recording(notation)).have_all_ended();
+    let ended = "process 7 3.13.0\n f@a.py:1 x10\n";
+    assert!(has_ended(ended));
+    assert!(has_ended("process 7 3.13.0\n no end\n f@a.py:1 x10\n exec 16ms"), "another program now");
+    assert!(has_ended(&format!("{ended}process 8 2.7.18 refused=moved\n no end")), "nothing comes of it");
+    assert!(!has_ended("process 7 3.13.0\n no end\n f@a.py:1 x10"), "killed, or it goes on");
+    assert!(!has_ended(&format!("{ended}process 8 3.13.0\n no end\n f@a.py:1 x10")), "left behind");
+}
+
+#[test]
 fn hits_are_what_samples_touched() {
     let recording = notation::recording(
         "

@@ -117,7 +117,9 @@ impl Facts {
             sources: sources(profile),
             faults,
             faults_more,
-            ended: is_imported || profile.recorder.is_some() || has_ended(profile),
+            ended: is_imported
+                || profile.recorder.is_some()
+                || !profile.processes.is_empty() && profile.have_all_ended(),
             functions: Some(functions),
             functions_more: Some(functions_more),
         }
@@ -159,11 +161,6 @@ fn masked(profile: &Profile) -> u64 {
     let words = of_processes.into_iter().flatten().filter(|word| word.contains(MASK)).count();
     let typed = profile.recorder.iter().flat_map(|recorder| &recorder.argv).filter(|word| word.contains(MASK)).count();
     words.max(typed) as u64
-}
-
-fn has_ended(profile: &Profile) -> bool {
-    !profile.processes.is_empty()
-        && profile.processes.iter().all(|process| process.ended.is_some() || process.refused.is_some())
 }
 
 fn spark(profile: &Profile) -> Vec<u64> {
