@@ -195,6 +195,9 @@ fn farewell(model: &Model, path: &str, beside: Option<&Beside>) -> String {
     let what = match &model.status.state {
         State::Ended(how) if how == follower::COMPLETE => how.clone(),
         State::Ended(how) => format!("the recording ended ({how})"),
+        State::LeftBehind { how, processes } => {
+            format!("the program ended ({how}), {}", follower::left_behind_in_words(*processes))
+        }
         State::Waiting => "nothing is recorded yet".to_owned(),
         State::Recording | State::Quiet { .. } if is_attached => {
             "the process goes on, its recording has ended".to_owned()
@@ -202,7 +205,7 @@ fn farewell(model: &Model, path: &str, beside: Option<&Beside>) -> String {
         State::Recording | State::Quiet { .. } => "the program and its recording go on".to_owned(),
         State::Gone { .. } => "no process of the recording runs here".to_owned(),
     };
-    let has_ended = matches!(model.status.state, State::Ended(_) | State::Gone { .. });
+    let has_ended = matches!(model.status.state, State::Ended(_) | State::LeftBehind { .. } | State::Gone { .. });
     let printed = match beside {
         Some(Beside::Starting(starting)) if has_ended => format!("; {}", starting.words_of_end()),
         Some(Beside::Starting(starting)) => format!("; {}", starting.words()),

@@ -10,7 +10,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::style::{Palette, REVERSED, STRONG, cut, in_lines};
 use crate::files::growing_file::Fate;
-use crate::verbs::top::follower::{Picture, State, core_hundredths};
+use crate::verbs::top::follower::{Picture, State, core_hundredths, left_behind_in_words};
 use crate::verbs::top::model::Model;
 
 /// Of a second, from nothing to all.
@@ -57,6 +57,7 @@ fn state(model: &Model) -> String {
         State::Quiet { seconds } => format!("no new block for {seconds} s, {bytes}"),
         State::Gone { seconds } => format!("no new block for {seconds} s, and no process of it runs here"),
         State::Ended(how) => format!("ended: {how}, {bytes}"),
+        State::LeftBehind { how, processes } => format!("ended: {how}, {}, {bytes}", left_behind_in_words(*processes)),
     }
 }
 

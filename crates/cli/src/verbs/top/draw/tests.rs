@@ -409,6 +409,9 @@ fn what_became_of_the_recording() {
         screen(&mut model, 80, 24).lines().next().unwrap().to_owned()
     };
     assert!(first(State::Ended("exit code 0".to_owned())).ends_with("ended: exit code 0, 41.2 kB"));
+    let left_behind = |processes| first(State::LeftBehind { how: "exit code 0".to_owned(), processes });
+    assert!(left_behind(1).ends_with("ended: exit code 0, 1 process goes on, 41.2 kB"));
+    assert!(left_behind(2).ends_with("ended: exit code 0, 2 processes go on, 41.2 kB"));
     assert!(first(State::Quiet { seconds: 12 }).ends_with("no new block for 12 s, 41.2 kB"));
     assert!(first(State::Gone { seconds: 12 }).ends_with("no new block for 12 s, and no process of it runs here"));
     let with = |change: fn(&mut Model)| {
