@@ -1,8 +1,11 @@
-"""What runs where: the CPythons that `make test` runs a test on. `make test-all` (GENBA_ALL=1) and `make soak` run each test on all seven.
+"""What runs where: the CPythons that `make test` runs a test on. `make test-all` (GENBA_ALL=1) and `make soak` run each test on
+those of all seven that it is for.
 
-A row is a folder of `tests/`, a file or a test; the row nearest to a test counts. What reads CPython's own structures runs on each build, since each has
-others. Where builds matter less, a row spreads: the tests of a file take turns, the first runs on the first CPython of the row, the next on the next, so that
-each CPython meets a part of the file. What is decided after the recording is made runs on one.
+A row is a folder of `tests/`, a file or a test; the row nearest to a test counts. What reads CPython's own structures, of which each build has
+others, runs on all seven, on one build of each kind, or on some in turn. What is decided after the recording is made runs on one. A row spreads
+where the tests of a file take turns: the first runs on the first CPython of the row, the next on the next. So each CPython meets a part of the
+file; where a row has more CPythons than the file has tests, some meet it in `make test-all` only. A test that skips itself on some CPythons needs a
+row of the others.
 Owns: that table. Never: skips a test that would run: what the table leaves out is deselected, and pytest counts it.
 """
 
@@ -26,7 +29,7 @@ BOLT = ("3.14-standalone",)
 # Those that are in no folder of their own, and meet the machine's compilers and tools.
 IN_THE_OPEN = ("3.13", "3.14-standalone")
 ONE = ("3.13",)
-# Not in `make test`: it takes minutes, or what it needs does.
+# Not in `make test`: it takes long, or what it needs does.
 NOWHERE = ()
 
 
