@@ -1,4 +1,4 @@
-"""Answers requests, and forgets each session when its request is answered: `python slow.py REQUESTS [SECONDS]`, SECONDS to wait afterwards.
+"""Answers requests, and forgets each session when its request is answered: `python fixed.py REQUESTS [SECONDS]`, SECONDS to wait afterwards.
 One that will wait prints how far it is."""
 
 import sys
