@@ -13,7 +13,7 @@ CARRIED := ls -t $(BUILT)/build/genba-*/out/genba-agent.so | head -n 1
 
 # The repository's own checks, built as the tests are, from the same crates with the same features; `cargo xtask` compiles them apart. The gate,
 # which has built them before, gives the program alone, and does not wait there until another part has compiled.
-XTASK := cargo build --quiet --locked --workspace --bin xtask && target/debug/xtask
+XTASK := CARGO_TARGET_DIR=target cargo build --quiet --locked --workspace --bin xtask && target/debug/xtask
 
 build: web-dist ## the command, at target/release/genba
 	@make/prepare.sh tools
