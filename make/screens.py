@@ -6,8 +6,8 @@
 and with `; lines: PATTERN` at the end: an ellipsis takes the place of lines in which the pattern is not found.
 
 Owns: what stands between those marks. argv: the command, the interpreter, pages (all of them without). Never: changes a figure. In what the doctor
-says, `~` takes the place of the home folder, and a kernel's name of its own goes. Each program runs up to TRIES times, and the run stays that lost the fewest ticks to whatever else the
-machine was doing; of a bench the one with the least noise."""
+says, `~` takes the place of the home folder, and a kernel's name of its own goes. Each program runs up to TRIES times, and the run stays that lost
+the fewest ticks to whatever else the machine was doing; of a bench the one with the least noise."""
 
 import json
 import os
