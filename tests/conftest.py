@@ -37,6 +37,8 @@ class FailuresAtOnce:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.seconds: Counter[str] = Counter()
+        # Without the parameters: whether any run of it was more than a skip.
+        self.ran: dict[str, bool] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         terminal = self.config.pluginmanager.get_plugin("terminalreporter")
@@ -44,6 +46,8 @@ class FailuresAtOnce:
         if terminal is None or os.environ.get("PYTEST_XDIST_WORKER"):
             return
         self.seconds[report.nodeid] += report.duration
+        test = report.nodeid.partition("[")[0]
+        self.ran[test] = self.ran.get(test, False) or (report.when == "call" and not report.skipped)
         if report.when == "teardown" and "GENBA_TIMES" in os.environ:
             append(Path(os.environ["GENBA_TIMES"]), {"test": report.nodeid, "seconds": round(self.seconds.pop(report.nodeid), 2)})
         if report.failed:
@@ -52,6 +56,13 @@ class FailuresAtOnce:
             if "GENBA_FAILED" in os.environ:
                 append(Path(os.environ["GENBA_FAILED"]), {"test": report.nodeid, "message": message})
             terminal.write_line(f"\n{report.nodeid}, {report.when}: {message}")
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Tests that all of their turns skipped: the table of what runs where may have given them none that they can take."""
+        if self.config.option.numprocesses and (only_skipped := sorted(test for test, ran in self.ran.items() if not ran)):
+            terminalreporter.section("only skipped")
+            for test in only_skipped:
+                terminalreporter.write_line(test)
 
     def both_ends(self, message: str) -> str:
         first, last = self.MESSAGE_CHARACTERS_MAX
