@@ -29,7 +29,7 @@ from stalls import stalls  # noqa: F401  (fixture)
 
 class FailuresAtOnce:
     """Says what failed when it fails: a long run may be cut short, or its log. A line of JSON a test goes into the file named by GENBA_FAILED, and one of how
-    long it took, with its fixtures, into that named by GENBA_TIMES (make/gate.py)."""
+    long it took, with its fixtures, into that named by GENBA_TIMES (make/gate.py). At the end it names the tests of which nothing ran."""
 
     # Of its begin, and of its end, which is where a long one tells what was wrong.
     MESSAGE_CHARACTERS_MAX = (500, 1_500)
@@ -47,7 +47,7 @@ class FailuresAtOnce:
             return
         self.seconds[report.nodeid] += report.duration
         test = report.nodeid.partition("[")[0]
-        self.ran[test] = self.ran.get(test, False) or (report.when == "call" and not report.skipped)
+        self.ran[test] = self.ran.get(test, False) or (report.when == "call" and (not report.skipped or hasattr(report, "wasxfail")))
         if report.when == "teardown" and "GENBA_TIMES" in os.environ:
             append(Path(os.environ["GENBA_TIMES"]), {"test": report.nodeid, "seconds": round(self.seconds.pop(report.nodeid), 2)})
         if report.failed:
