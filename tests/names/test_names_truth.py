@@ -58,11 +58,23 @@ def test_names_are_true(request: pytest.FixtureRequest, workshop: Workshop, figu
 
 @pytest.fixture(scope="session")
 def judge() -> Path:
-    """What Rust's tests are built with; where they were not, it is built here."""
+    """Built with Rust's tests, as judge_names-HASH: another call of cargo compiles all that is below it once more. Where that was not since its sources
+    changed, it is built here."""
+    folder = REPOSITORY / "target/debug/examples"
+    built = [path for path in folder.glob("judge_names*") if not path.suffix and os.access(path, os.X_OK)]
+    newest = max(built, key=changed_ns, default=None)
+    sources = [REPOSITORY / "Cargo.lock", *(REPOSITORY / "crates/cli/examples").rglob("*.rs")]
+    sources += [path for crate in ("names", "format") for path in (REPOSITORY / "crates" / crate / "src").rglob("*.rs")]
+    if newest is not None and changed_ns(newest) > max(map(changed_ns, sources)):
+        return newest
     environment = {**os.environ, "GENBA_AGENT_LIBRARIES": str(REPOSITORY / "build/libraries")}
     command = ["cargo", "build", "--quiet", "--workspace", "--example", "judge_names"]
     subprocess.run(command, cwd=REPOSITORY, env=environment, check=True)
-    return REPOSITORY / "target/debug/examples/judge_names"
+    return folder / "judge_names"
+
+
+def changed_ns(path: Path) -> int:
+    return path.stat().st_mtime_ns
 
 
 def judged_by(judge: Path, recording: Path, root: Path) -> dict:
