@@ -197,9 +197,10 @@ def in_order(text: str) -> list[str]:
 
 
 def test_the_order_of_the_summary_and_of_tables(tmp_path: Path) -> None:
-    typed = ["sleep 0.3", "sleep 0.01", "sleep 0.1"]
-    by_time = ["sleep 0.01", "sleep 0.1", "sleep 0.3"]
-    others = {"auto": by_time[1:], "command": ["sleep 0.3", "sleep 0.1"], "mean-time": by_time[1:]}
+    # So far apart that a machine which stands still for half a second changes no order.
+    typed = ["sleep 0.6", "sleep 0.01", "sleep 0.3"]
+    by_time = ["sleep 0.01", "sleep 0.3", "sleep 0.6"]
+    others = {"auto": by_time[1:], "command": ["sleep 0.6", "sleep 0.3"], "mean-time": by_time[1:]}
     for sort, summary in others.items():
         done = genba("bench", "-N", "-r", "2", "--sort", sort, "--export-markdown", "a.md", "--export-json", "a.json", *typed, cwd=tmp_path)
         blocks, _, end = done.stdout.partition("\nSummary ")
@@ -210,8 +211,8 @@ def test_the_order_of_the_summary_and_of_tables(tmp_path: Path) -> None:
 
 def test_the_reference_is_measured_and_compared_with(tmp_path: Path) -> None:
     # Without it the fastest would be the one.
-    page = exported(tmp_path, "-N", "-r", "2", "--reference", "sleep 0.05", "--reference-name", "old", "sleep 0.01", "sleep 0.2")
-    assert [(one["command"], len(one["times"])) for one in page["results"]] == [("old", 2), ("sleep 0.01", 2), ("sleep 0.2", 2)], page
+    page = exported(tmp_path, "-N", "-r", "2", "--reference", "sleep 0.3", "--reference-name", "old", "sleep 0.01", "sleep 0.6")
+    assert [(one["command"], len(one["times"])) for one in page["results"]] == [("old", 2), ("sleep 0.01", 2), ("sleep 0.6", 2)], page
     own, shorter, longer = (one["genba"]["relative"] for one in page["results"])
     assert own is None and shorter["to"] == longer["to"] == "old" and shorter["ratio"] < 1 < longer["ratio"], page
 
