@@ -160,8 +160,9 @@ GROUPS: dict[str, tuple[Part, ...]] = {
     "setup": (
         Part("tools", "make/prepare.sh tools compiler"),
         Part("build", f"{MAKE} build wheel", needs=("tools",)),
+        Part("packages", "make/prepare.sh packages", needs=("tools",)),
         # `make test-all` alone has the tests of several servers, which need a store that is built from a crate, and those by schemathesis.
-        Part("machine", "make/prepare.sh packages sid debug standalone compiled readers ${GENBA_ALL:+schemathesis s3}", needs=("tools",)),
+        Part("machine", "make/prepare.sh sid debug standalone compiled readers ${GENBA_ALL:+schemathesis s3}", needs=("packages",)),
         # Compiled in another folder than what `build` compiles: while that links, or waits for the network.
         Part("twin", f"{MAKE} twin", needs=("tools",)),
     ),
@@ -172,7 +173,7 @@ GROUPS: dict[str, tuple[Part, ...]] = {
     ),
     "test": (
         # Compiles nothing: it runs while clippy and the tests of Rust do.
-        Part("web", f"make/prepare.sh packages && {MAKE} test-web", needs=("build",), read=read_node),
+        Part("web", f"{MAKE} test-web", needs=("build", "packages"), read=read_node),
         Part("rust", f"{MAKE} test-rust", needs=("build", "machine"), read=read_nextest),
         # The same inputs in each run.
         Part("fuzz", f"{MAKE} fuzz FUZZ='--inputs 30000'", needs=("build",)),

@@ -67,23 +67,19 @@ lacking() {
     done
 }
 
-# Packages of Debian, each behind a space; none is well, too.
+# Packages of Debian, each behind a space; none at all is no fault.
 install_packages() {
     if [ -z "$1" ]; then
         return
     fi
     if [ "$(id -u)" != 0 ]; then
-        without "missing and not installed, because only root can:$1; what needs them is skipped, in words"
+        without "missing and not installed, because only root can:$1; what needs them is skipped with a message"
         return
     fi
     say "apt-get install$1"
-    # Two parts of the gate may ask at once, and apt does not wait.
-    (
-        flock 9
-        try_twice apt-get update -qq
-        # shellcheck disable=SC2086  # several packages
-        DEBIAN_FRONTEND=noninteractive try_twice apt-get install -y -qq --no-install-recommends $1 >/dev/null
-    ) 9>"$root/build/apt-lock"
+    try_twice apt-get update -qq
+    # shellcheck disable=SC2086  # several packages
+    DEBIAN_FRONTEND=noninteractive try_twice apt-get install -y -qq --no-install-recommends $1 >/dev/null
 }
 
 # What `make build` needs: the gate compiles while the other packages come.
@@ -105,7 +101,7 @@ prepare_packages() {
     # The link of a case. Its folder is not in everybody's PATH.
     command -v tc >/dev/null 2>&1 || [ -x /usr/sbin/tc ] || missing="$missing iproute2"
     # Not installed: Debian 12 has 1.19, older than what casebook/logger is written in, and than what vale is built with.
-    command -v go >/dev/null 2>&1 || without "no go: golang-go of Debian 12 is older than its programs; what needs it is skipped, in words"
+    command -v go >/dev/null 2>&1 || without "no go: golang-go of Debian 12 is older than its programs; what needs it is skipped with a message"
     install_packages "$missing"
 }
 
@@ -147,7 +143,7 @@ prepare_sid() {
         return
     fi
     if [ "$(id -u)" != 0 ] || ! command -v debootstrap >/dev/null 2>&1; then
-        without "no CPython 3.14 and 3.15 from Debian sid: that needs root and debootstrap; their tests are skipped, in words"
+        without "no CPython 3.14 and 3.15 from Debian sid: that needs root and debootstrap; their tests are skipped with a message"
         return
     fi
     if [ ! -x "$sid/usr/bin/apt-get" ]; then
@@ -158,7 +154,7 @@ prepare_sid() {
         # It has its name when it is whole: one that was broken off is made anew.
         try_twice make_sid "$mirror" || {
             remove_half_a_sid
-            without "no CPython 3.14 and 3.15 from Debian sid: debootstrap failed, see build/debootstrap.log; their tests are skipped, in words"
+            without "no CPython 3.14 and 3.15 from Debian sid: debootstrap failed, see build/debootstrap.log; their tests are skipped with a message"
             return 0
         }
         # Debian's packages must not start services in there.
@@ -175,24 +171,24 @@ prepare_sid() {
         if [ ! -x "$sid/usr/bin/python$version" ]; then
             say "python$version into $sid"
             install_in_sid "python$version" "python$version-venv" ||
-                without "python$version cannot be had from Debian sid today; its tests are skipped, in words"
+                without "python$version cannot be had from Debian sid today; its tests are skipped with a message"
         fi
         if [ ! -e "$sid/usr/lib/python$version/test/test_fork1.py" ]; then
             say "CPython's own tests for $version into $sid"
             install_in_sid "libpython$version-testsuite" ||
-                without "they cannot be had from Debian sid today; what runs them there is skipped, in words"
+                without "they cannot be had from Debian sid today; what runs them there is skipped with a message"
         fi
         if [ ! -e "$sid/usr/include/python$version/Python.h" ]; then
             say "headers of CPython $version into $sid"
             install_in_sid "libpython$version-dev" ||
-                without "they cannot be had from Debian sid today; what is compiled for it is skipped, in words"
+                without "they cannot be had from Debian sid today; what is compiled for it is skipped with a message"
         fi
     done
     for pair in libjemalloc.so.2:libjemalloc2 libtcmalloc_minimal.so.4:libtcmalloc-minimal4t64; do
         [ -e "$sid$libraries/${pair%%:*}" ] && continue
         say "${pair##*:} into $sid"
         install_in_sid "${pair##*:}" ||
-            without "it cannot be had from Debian sid today; what preloads it there is skipped, in words"
+            without "it cannot be had from Debian sid today; what preloads it there is skipped with a message"
     done
 }
 
@@ -213,7 +209,7 @@ prepare_debug() {
         return
     fi
     if [ "$(id -u)" != 0 ]; then
-        without "no debug files in $debug: that needs root; the names of stripped interpreters are not judged, in words"
+        without "no debug files in $debug: that needs root; the names of stripped interpreters are not judged, with a message"
         return
     fi
     say "$packages into $debug"
@@ -226,7 +222,7 @@ prepare_debug() {
         apt-get download -qq "$@" || { apt-get -o Acquire::Check-Valid-Until=false update -qq; apt-get download -qq "$@"; }
         for package in *.deb; do dpkg-deb -x "$package" .; done' sh "$folder" $packages >/dev/null 2>>"$root/build/debootstrap.log" &&
         cp -r "$sid$folder/usr/lib/debug/.build-id" "$debug.new" ||
-        without "they cannot be had from Debian sid today; the names of stripped interpreters are not judged, in words"
+        without "they cannot be had from Debian sid today; the names of stripped interpreters are not judged, with a message"
     rm -rf "$sid$folder"
     if [ -d "$debug.new/.build-id" ]; then
         echo "$packages" >"$debug.new/packages"
@@ -250,7 +246,7 @@ prepare_standalone() {
             continue
         fi
         if ! command -v go >/dev/null 2>&1; then
-            without "no CPython $minor of python-build-standalone: that needs go; its tests are skipped, in words"
+            without "no CPython $minor of python-build-standalone: that needs go; its tests are skipped with a message"
             continue
         fi
         say "CPython $minor of python-build-standalone into $standalone"
@@ -260,7 +256,7 @@ prepare_standalone() {
             echo "$wanted" >"$standalone/$minor.new/wanted"
             mv "$standalone/$minor.new" "$standalone/$minor"
         else
-            without "CPython $minor of python-build-standalone cannot be had today: $(tail -n 1 "$root/build/standalone.log"); its tests are skipped, in words"
+            without "CPython $minor of python-build-standalone cannot be had today: $(tail -n 1 "$root/build/standalone.log"); its tests are skipped with a message"
         fi
         rm -rf "$standalone/$minor.new" "$standalone/$minor.new.lock"
     done
@@ -342,7 +338,7 @@ prepare_readers() {
     else
         rm -rf "$folder"
         mkdir -p "$folder"
-        without "snakeviz, gprof2dot, tuna and coverage cannot be had today: $(tail -n 1 "$root/build/readers.log"); their tests are skipped, in words"
+        without "snakeviz, gprof2dot, tuna and coverage cannot be had today: $(tail -n 1 "$root/build/readers.log"); their tests are skipped with a message"
     fi
 }
 
@@ -370,7 +366,7 @@ prepare_compiled() {
         sed -n "s/^$minor  *//p" "$root/make/compiled-packages.txt" | while read -r package; do
             # shellcheck disable=SC2086  # several packages may stand in a line
             try_twice "$tools/bin/python" -m pip install --quiet --target "$folder" "$@" $package >/dev/null 2>&1 ||
-                { without "$package cannot be had for CPython $minor; its tests are skipped, in words" && touch "$folder/incomplete"; }
+                { without "$package cannot be had for CPython $minor; its tests are skipped with a message" && touch "$folder/incomplete"; }
         done
         [ -e "$folder/incomplete" ] || echo "$wanted" >"$folder/wanted"
     done

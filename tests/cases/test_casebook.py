@@ -330,7 +330,7 @@ def test_what_is_missing_without_a_reason_fails_in_make_test(made, tmp_path: Pat
     monkeypatch.setattr(interpreters, "NOT_HERE", not_here)
     monkeypatch.setenv("GENBA_GATE", "1")
     assert not_brought(done) == not_brought(of_a_step) == ["no-package"] and not_brought(run()) == []
-    not_here.write_text("missing and not installed, because only root can: strace no-package; what needs them is skipped, in words\n")
+    not_here.write_text("missing and not installed, because only root can: strace no-package; what needs them is skipped with a message\n")
     assert not_brought(done) == []
     not_here.write_text("no-package-at-all is missing\n")
     assert not_brought(done) == ["no-package"]

@@ -89,8 +89,9 @@ def form(table: Path) -> str:
     ("auto", True, False), ("basic", True, False), ("nocolor", True, False), ("color", True, True), ("full", True, True), ("none", False, False),
 ])  # fmt: skip
 def test_styles_are_those_of_hyperfine(style: str, is_shown: bool, has_colour: bool, tmp_path: Path) -> None:
-    done = genba("bench", "--style", style, "-N", "-r", "2", "true", cwd=tmp_path)
-    assert done.returncode == 0 and ("Time (" in done.stdout) == is_shown and ("\x1b[" in done.stdout) == has_colour, done
+    words = ["--style", style, "-N", "-r", "2", "true"]
+    for screen in (genba("bench", *words, cwd=tmp_path).stdout, with_hyperfine(*words, folder=tmp_path)):
+        assert ("Time (" in screen, "\x1b[" in screen) == (is_shown, has_colour), screen
 
 
 @pytest.mark.parametrize("tool", ["genba", "hyperfine"])
