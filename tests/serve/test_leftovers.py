@@ -24,6 +24,7 @@ from served import Server
 
 MINUTE_MS, DAY_MS = 60_000, 86_400_000
 HOUR_S = 3_600
+DAY_S = 24 * HOUR_S
 
 
 def age(server: Server, recording_id: str, age_ms: int) -> None:
@@ -198,8 +199,14 @@ def test_files_of_a_killed_server_are_removed_when_they_are_old(server: Server) 
     old = [*(scratch / name for name in left), staged, earlier]
     for path in old:
         age_file(path, 7 * HOUR_S)
-    cleared(server, lambda _: not any(path.exists() for path in old))
-    assert files_below(scratch) == {young.name}
+    # A move makes a folder, and may take days.
+    killed, moving = scratch / "genba-serve-Killed", scratch / "genba-serve-Moving"
+    for folder, age_s in ((killed, 8 * DAY_S), (moving, 7 * HOUR_S)):
+        folder.mkdir()
+        (folder / "genba.sqlite").write_bytes(b"half")
+        age_file(folder, age_s)
+    cleared(server, lambda _: not any(path.exists() for path in (*old, killed)))
+    assert files_below(scratch) == {young.name, f"{moving.name}/genba.sqlite"}
     assert server.stop() == 0 and server.verb("check").returncode == 0
 
 

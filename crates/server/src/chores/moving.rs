@@ -14,6 +14,7 @@ use crate::chores::copied::{self, Copied};
 use crate::chores::place::{Place, done};
 use crate::storage::database::{Database, FILE, Statement, failed};
 use crate::storage::recordings::get;
+use crate::storage::scratch;
 use crate::storage::settings::{self, Hold};
 use crate::storage::store::{Store, scratch_failed};
 use crate::storage::tokens::commit;
@@ -86,7 +87,7 @@ pub fn move_to(from: &Place, to: &Place) -> Result<Copied, Problem> {
         if !used().rows(&to_database).await?.is_empty() {
             return Err(not_empty());
         }
-        let folder = tempfile::tempdir_in(from.scratch()?).map_err(|error| scratch_failed(&error))?;
+        let folder = scratch::make_folder(&from.scratch()?).map_err(|error| scratch_failed(&error))?;
         let mut hold = settings::hold_deletions(&database).await?;
         let copied = copy(&database, &store, folder.path(), &to_store, &mut hold).await;
         hold.release().await?;
