@@ -32,9 +32,11 @@ pub fn backup(place: &Place, to: &Path) -> Result<Copied, Problem> {
         target.make_folder(to)?;
         let mut hold = settings::hold_deletions(&database).await?;
         let copied = copy(&database, &store, to, &mut hold).await;
-        hold.release().await?;
+        let released = hold.release().await;
         database.close().await;
-        copied
+        // Where both failed, why there is no copy says more.
+        let copied = copied?;
+        released.map(|()| copied)
     })
 }
 

@@ -90,10 +90,14 @@ pub fn move_to(from: &Place, to: &Place) -> Result<Copied, Problem> {
         let folder = scratch::make_folder(&from.scratch()?).map_err(|error| scratch_failed(&error))?;
         let mut hold = settings::hold_deletions(&database).await?;
         let copied = copy(&database, &store, folder.path(), &to_store, &mut hold).await;
-        hold.release().await?;
+        let released = hold.release().await;
         database.close().await;
+        // Where both failed, why there is no copy says more.
         let (rows, copied) = copied?;
-        let moved = move_rows(&rows, &to_database, &to_store).await;
+        let moved = match released {
+            Ok(()) => move_rows(&rows, &to_database, &to_store).await,
+            Err(problem) => Err(problem),
+        };
         rows.close().await;
         to_database.close().await;
         moved.map(|()| copied)
