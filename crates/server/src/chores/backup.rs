@@ -107,6 +107,16 @@ mod tests {
         names
     }
 
+    fn changed(place: &Place, change: impl AsyncFnOnce(Database, Store) -> Result<(), Problem>) {
+        done(async {
+            let (database, store) = place.storage().await?;
+            change(database.clone(), store).await?;
+            database.close().await;
+            Ok(())
+        })
+        .expect("a data folder");
+    }
+
     #[test]
     fn of_two_backups_that_found_the_folder_empty_one_takes_it() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -126,14 +136,8 @@ mod tests {
         let in_folder = |name: &str| Place { data: folder.path().join(name), db: None, store: None };
         let (place, torn, whole) = (in_folder("data"), in_folder("torn"), in_folder("whole"));
         let sha256 = hex(&Sha256::digest(CONTENT));
-        done(async {
-            let (database, _) = place.storage().await?;
-            // Its object is missing.
-            contents::adopt(&database, &sha256, CONTENT.len() as u64).await?;
-            database.close().await;
-            Ok(())
-        })
-        .expect("a data folder");
+        // Its object is missing.
+        changed(&place, async |database, _| contents::adopt(&database, &sha256, CONTENT.len() as u64).await);
         backup(&place, &torn.data).expect_err("an object is missing");
         assert_eq!(names(&torn.data), [UNFINISHED, "objects"]);
         let problem = check(&torn).expect_err("it is not whole");
@@ -142,13 +146,7 @@ mod tests {
         assert_eq!(served, Err(problem));
         let again = backup(&place, &torn.data).expect_err("the folder is taken");
         assert!(again.title.contains("another backup into") && again.hint.is_some(), "{again:?}");
-        done(async {
-            let (database, store) = place.storage().await?;
-            store.put(&store.content(&sha256), Bytes::from_static(CONTENT)).await?;
-            database.close().await;
-            Ok(())
-        })
-        .expect("the object is there again");
+        changed(&place, async |_, store| store.put(&store.content(&sha256), Bytes::from_static(CONTENT)).await);
         backup(&place, &whole.data).expect("a backup");
         assert_eq!(names(&whole.data), [FILE, "objects"]);
         let checked = check(&whole).expect("it can be checked");

@@ -138,11 +138,7 @@ mod tests {
 
     #[test]
     fn a_hold_is_renewed_once_a_minute() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        runtime.block_on(async {
-            let database = Database::embedded(folder.path()).await.expect("a database");
-            let mut hold = hold_deletions(&database).await.expect("a setting");
+        held(async |database, mut hold| {
             // As if it had ended by itself.
             set(&database, &hold.name, None).await.expect("no setting");
             hold.renew().await.expect("it is too early");
@@ -158,17 +154,23 @@ mod tests {
 
     #[test]
     fn a_renewal_that_fails_ends_no_copy_while_the_hold_lasts() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        runtime.block_on(async {
-            let database = Database::embedded(folder.path()).await.expect("a database");
-            let mut hold = hold_deletions(&database).await.expect("a setting");
+        held(async |database, mut hold| {
             database.close().await;
             hold.tried_ms -= RENEWED_EVERY_MS;
             hold.renew().await.expect("it lasts yet");
             hold.tried_ms -= RENEWED_EVERY_MS;
             hold.until_ms -= HELD_MS;
             hold.renew().await.expect_err("it has ended");
+        });
+    }
+
+    fn held(test: impl AsyncFnOnce(Database, Hold)) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let database = Database::embedded(folder.path()).await.expect("a database");
+            let hold = hold_deletions(&database).await.expect("a setting");
+            test(database, hold).await;
         });
     }
 }
