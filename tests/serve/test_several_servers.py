@@ -370,6 +370,25 @@ def test_of_two_moves_at_once_into_one_place_one_is_done(
     assert [one["id"] for one in moved] == [recording_id for recording_id, one in done.items() if one.returncode == 0]
 
 
+def test_a_move_that_failed_can_be_run_again(
+    servers: Callable[..., Server], postgres: Postgres, s3: S3, golden: bytes, honest: bytes
+) -> None:
+    small = servers("torn", secrets=s3.secrets).start()
+    places = ["--db", postgres.database("torn"), "--store", s3.bucket("torn")]
+    for recording in (golden, honest):
+        small.client().push(recording)
+    [path] = [path for path in (small.data / "objects").rglob("*") if path.is_file() and path.read_bytes() == honest]
+    path.unlink()
+    failed = small.verb("move", *places)
+    assert failed.returncode == 1 and "missing" in failed.stderr, failed.stderr
+    # The same bytes heal the source.
+    small.client().push(honest)
+    small.said("move", *places)
+    moved = servers("healed", places=places, secrets=s3.secrets).start()
+    assert sorted(one["id"] for one in moved.client().recordings()) == sorted(one["id"] for one in small.client().recordings())
+    assert "3 recordings, 2 contents" in moved.said("check")
+
+
 def test_a_backup_made_while_uploads_run(pair: Pair, servers: Callable[..., Server], postgres: Postgres, s3: S3, golden: bytes) -> None:
     """As docs/serve.md says: first the database, then the bucket. All that was sealed before is whole; an open upload may have lost its parts."""
     database, bucket = (place.rpartition("/")[2] for place in pair[0].places[1::2])
