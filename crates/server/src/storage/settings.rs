@@ -12,7 +12,7 @@ use crate::words::problem::Problem;
 use crate::words::random;
 
 const KEEP_DAYS: &str = "keep_days";
-/// Of each backup a row of its own, whose name begins so: one that ends releases no other.
+/// Of each backup and move a row of its own, whose name begins so: one that ends releases no other.
 const HELD_UNTIL: &str = "deletions_held_until_ms";
 const HELD_MS: i64 = 6 * HOUR_MS;
 const RENEWED_EVERY_MS: i64 = MINUTE_MS;
@@ -64,7 +64,7 @@ pub async fn hold_deletions(database: &Database) -> Result<Hold, Problem> {
     Ok(Hold { database: database.clone(), name, until_ms, tried_ms: now_ms })
 }
 
-/// Rows of backups that were killed.
+/// Rows of backups and moves that were killed.
 async fn forget_ended(database: &Database) -> Result<(), Problem> {
     let mut transaction = database.begin().await?;
     let mut statement = say_held(Statement::new("DELETE FROM settings WHERE "));
