@@ -30,22 +30,27 @@ pub fn backup(place: &Place, to: &Path) -> Result<Copied, Problem> {
     done(async {
         let (database, store) = place.existing()?.storage().await?;
         target.make_folder(to)?;
+        let scratch = place.scratch()?;
         let mut hold = settings::hold_deletions(&database).await?;
-        let copied = copy(&database, &store, to, &mut hold).await;
-        let released = hold.release().await;
+        let copied = copy(&database, &store, to, &scratch, &mut hold).await;
+        copied::let_go(hold).await;
         database.close().await;
-        // Where both failed, why there is no copy says more.
-        let copied = copied?;
-        released.map(|()| copied)
+        copied
     })
 }
 
-async fn copy(database: &Database, store: &Store, to: &Path, hold: &mut Hold) -> Result<Copied, Problem> {
+async fn copy(
+    database: &Database,
+    store: &Store,
+    to: &Path,
+    scratch: &Path,
+    hold: &mut Hold,
+) -> Result<Copied, Problem> {
     let to = std::path::absolute(to).map_err(|error| Problem::internal("the folder", &error))?;
     let unfinished = take_place(&to)?;
     let rows = copied::rows(database, &unfinished).await?;
     let target = Store::embedded(&to)?;
-    let copied = copied::objects(&rows, store, &target, hold).await;
+    let copied = copied::objects(&rows, store, &target, scratch, hold).await;
     rows.close().await;
     let copied = copied?;
     finish(&unfinished, &to).map_err(|error| not_written(&to, &error))?;
@@ -71,11 +76,13 @@ fn take_place(to: &Path) -> Result<PathBuf, Problem> {
 fn finish(unfinished: &Path, to: &Path) -> std::io::Result<()> {
     File::open(unfinished)?.sync_all()?;
     std::fs::rename(unfinished, to.join(FILE))?;
-    File::open(to)?.sync_all()
+    File::open(to)?.sync_all()?;
+    // Where the folder's own name is, which may be new.
+    to.parent().map_or(Ok(()), |parent| File::open(parent)?.sync_all())
 }
 
 fn taken(to: &Path) -> Problem {
-    Problem::conflict(format!("another backup into {} is under way, or failed", to.display()))
+    Problem::conflict(format!("another backup into {} is running, or has failed", to.display()))
         .hint("name a folder that does not exist yet; what a failed backup left can be removed")
 }
 

@@ -12,7 +12,7 @@ use tokio::io::AsyncWriteExt;
 use crate::storage::database::{Database, Kind, failed};
 use crate::storage::settings::{self, Hold};
 use crate::storage::store::{Store, scratch_failed};
-use crate::storage::{chunks, contents};
+use crate::storage::{chunks, contents, scratch};
 use crate::words::problem::Problem;
 use crate::words::random::hex;
 
@@ -37,34 +37,50 @@ pub(super) async fn rows(database: &Database, file: &Path) -> Result<Database, P
     Ok(copy)
 }
 
-/// All that the rows of `database` name. `from` is a folder, which has no prefix.
-pub(super) async fn objects(database: &Database, from: &Store, to: &Store, hold: &mut Hold) -> Result<Copied, Problem> {
+/// All that the rows of `database` name, each by a file in `scratch`. `from` is a folder, which has no prefix.
+pub(super) async fn objects(
+    database: &Database,
+    from: &Store,
+    to: &Store,
+    scratch: &Path,
+    hold: &mut Hold,
+) -> Result<Copied, Problem> {
     let mut copied = Copied::default();
     for (sha256, bytes) in contents::all(database).await? {
         hold.renew().await?;
-        copy(from, &from.content(&sha256), to, &to.content(&sha256), bytes, Some(&sha256)).await?;
+        let file = scratch::make(scratch).map_err(|error| scratch_failed(&error))?;
+        copy(from, &from.content(&sha256), to, &to.content(&sha256), &file, (bytes, Some(&sha256))).await?;
         copied.contents += 1;
         copied.bytes += bytes;
     }
     for (object, bytes) in chunks::objects(database).await? {
         hold.renew().await?;
         let key = Key::from(object.as_str());
-        copy(from, &key, to, &to.below_prefix(&key), bytes, None).await?;
+        let file = scratch::make(scratch).map_err(|error| scratch_failed(&error))?;
+        copy(from, &key, to, &to.below_prefix(&key), &file, (bytes, None)).await?;
         copied.parts += 1;
         copied.bytes += bytes;
     }
     Ok(copied)
 }
 
+/// What was copied is whole even if the hold stays: it ends by itself.
+pub(super) async fn let_go(hold: Hold) {
+    if let Err(problem) = hold.release().await {
+        eprintln!("warning: the server deletes nothing for up to six hours: {}", problem.title);
+    }
+}
+
+/// `expected`: its bytes, and their hash where the rows have one.
 async fn copy(
     from: &Store,
     key: &Key,
     to: &Store,
     to_key: &Key,
-    bytes: u64,
-    sha256: Option<&str>,
+    scratch: &NamedTempFile,
+    expected: (u64, Option<&str>),
 ) -> Result<(), Problem> {
-    let scratch = NamedTempFile::new().map_err(|error| scratch_failed(&error))?;
+    let (bytes, sha256) = expected;
     let mut file = tokio::fs::File::from_std(scratch.reopen().map_err(|error| scratch_failed(&error))?);
     let mut hash = Sha256::new();
     let found = from.copy_into(key, &mut file, |piece| hash.update(piece)).await?;

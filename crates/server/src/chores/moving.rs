@@ -90,14 +90,10 @@ pub fn move_to(from: &Place, to: &Place) -> Result<Copied, Problem> {
         let folder = scratch::make_folder(&from.scratch()?).map_err(|error| scratch_failed(&error))?;
         let mut hold = settings::hold_deletions(&database).await?;
         let copied = copy(&database, &store, folder.path(), &to_store, &mut hold).await;
-        let released = hold.release().await;
+        copied::let_go(hold).await;
         database.close().await;
-        // Where both failed, why there is no copy says more.
         let (rows, copied) = copied?;
-        let moved = match released {
-            Ok(()) => move_rows(&rows, &to_database, &to_store).await,
-            Err(problem) => Err(problem),
-        };
+        let moved = move_rows(&rows, &to_database, &to_store).await;
         rows.close().await;
         to_database.close().await;
         moved.map(|()| copied)
@@ -114,7 +110,7 @@ async fn copy(
 ) -> Result<(Database, Copied), Problem> {
     let folder = std::path::absolute(folder).map_err(|error| Problem::internal("the scratch folder", &error))?;
     let rows = copied::rows(database, &folder.join(FILE)).await?;
-    match copied::objects(&rows, from, to, hold).await {
+    match copied::objects(&rows, from, to, &folder, hold).await {
         Ok(copied) => Ok((rows, copied)),
         Err(problem) => {
             rows.close().await;

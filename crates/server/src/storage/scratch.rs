@@ -31,9 +31,8 @@ pub fn clear(folder: &Path) -> u64 {
     let is_own = folder != std::env::temp_dir();
     // As `tempfile` ends a name.
     let is_random = |rest: &str| rest.len() == 6 && rest.bytes().all(|letter| letter.is_ascii_alphanumeric());
-    let is_scratch = |name: &str| {
-        name.strip_prefix(PREFIX).is_some_and(is_random) || (is_own && name.starts_with(EARLIER_PREFIX))
-    };
+    let is_scratch =
+        |name: &str| name.strip_prefix(PREFIX).is_some_and(is_random) || (is_own && name.starts_with(EARLIER_PREFIX));
     clear_old(folder, false, &is_scratch) + if is_own { clear_folders(folder, &is_scratch) } else { 0 }
 }
 
