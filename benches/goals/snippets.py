@@ -7,14 +7,12 @@ build/peers/pyperformance (make/prepare.sh peers). It takes a quarter of an hour
 import json
 import math
 import os
-import shlex
 import statistics
-import subprocess
 from argparse import Namespace
 from pathlib import Path
 
 import ways
-from goals.turns import claims_by_chance
+from goals.turns import claims_by_chance, must_run
 from row import Row
 
 FOLDER = ways.PEERS / "pyperformance"
@@ -69,7 +67,7 @@ def block(genba: str, python: Path, script: Path, folder: Path) -> tuple[float, 
 def by_pyperf(python: Path, script: Path, out: Path) -> list[float]:
     """The mean of each process, in seconds, of one call of the function."""
     out.unlink(missing_ok=True)
-    said([str(python), str(script), "--quiet", "--processes", str(PROCESSES), "-o", str(out)])
+    must_run([str(python), str(script), "--quiet", "--processes", str(PROCESSES), "-o", str(out)])
     document = json.loads(out.read_text())
     [benchmark] = document["benchmarks"]
     # pyperf divides by the turns that the function makes by itself.
@@ -80,13 +78,6 @@ def by_pyperf(python: Path, script: Path, out: Path) -> list[float]:
 def by_genba(genba: str, python: Path, script: Path, out: Path) -> list[float]:
     helper = str(Path(__file__).parent.parent / "works")
     setup = f"import sys; sys.path.insert(0, {helper!r}); from pyperformance_work import work; run = work({str(script)!r})"
-    said([genba, "bench", "--style", "none", "--py", "--python", str(python), "--runs", str(2 * PROCESSES), "--setup", setup, "--export-json", str(out), "run()"])
+    must_run([genba, "bench", "--style", "none", "--py", "--python", str(python), "--runs", str(2 * PROCESSES), "--setup", setup, "--export-json", str(out), "run()"])
     [result] = json.loads(out.read_text())["results"]
     return result["times"]
-
-
-def said(words: list[str]) -> None:
-    # What a developer has set for himself is not measured.
-    done = subprocess.run(words, env={**os.environ, "GENBA_SETTINGS": "none"}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    if done.returncode != 0:
-        raise SystemExit(f"error: {shlex.join(words)} ended with {done.returncode}\n{done.stderr}")

@@ -1,5 +1,5 @@
-"""`genba bench`: how often a command seems to differ from itself, how often a difference of 3 % is shown, of sleeping and of computing, and its times,
-each beside hyperfine's and pyperf's.
+"""`genba bench`: how often a command seems to differ from itself, and how often a difference of 3 % is shown, of sleeping and of computing, each
+beside hyperfine's; and its times, beside hyperfine's and pyperf's.
 
 Owns: the commands, the counting, and how many claims chance allows where nothing differs. Never: judges what is shown of the planted difference,
 which depends on the machine (docs/bench.md says what is expected). hyperfine is measured where it is installed, in turns with genba: it runs one
@@ -123,18 +123,18 @@ def beside_pyperf(options: Namespace, folder: Path, commands: tuple[str, ...]) -
 def by_pyperf(command: str, out: Path) -> float:
     """The mean of all its values, in seconds."""
     out.unlink(missing_ok=True)
-    said([str(PYPERF), "-m", "pyperf", "command", "--quiet", "--processes", "3", "-o", str(out), *shlex.split(command)])
+    must_run([str(PYPERF), "-m", "pyperf", "command", "--quiet", "--processes", "3", "-o", str(out), *shlex.split(command)])
     [benchmark] = json.loads(out.read_text())["benchmarks"]
     return statistics.fmean(value for run in benchmark["runs"] for value in run.get("values", []))
 
 
 def measured(tool: list[str], file: Path, *commands: str) -> list[dict]:
-    said([*tool, "--export-json", str(file), *commands])
+    must_run([*tool, "--export-json", str(file), *commands])
     return json.loads(file.read_text())["results"]
 
 
-def said(command: list[str]) -> None:
+def must_run(command: list[str]) -> None:
     # What a developer has set for himself is not measured.
     done = subprocess.run(command, env={**os.environ, "GENBA_SETTINGS": "none"}, capture_output=True, text=True)
     if done.returncode != 0:
-        sys.exit(f"error: {' '.join(command)} ended with {done.returncode}\n{done.stderr}")
+        sys.exit(f"error: {shlex.join(command)} ended with {done.returncode}\n{done.stderr}")
