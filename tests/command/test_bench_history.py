@@ -150,6 +150,22 @@ def test_an_export_that_fails_keeps_no_other_from_being_written(tmp_path: Path) 
     assert COMMAND in (tmp_path / "a.csv").read_text() and "| Command |" in done.stdout, done
 
 
+def test_each_export_that_fails_is_told(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("/dev/full")
+    done = genba("bench", "-N", "-r", "3", "--export-json", "/dev/full", "--export-csv", "link", COMMAND, cwd=tmp_path)
+    assert done.returncode == 2 and all(f"error: cannot write {name}: " in done.stderr for name in ("/dev/full", "link")), done
+
+
+@pytest.mark.parametrize("command", ["rm -f a.csv", "sh -c 'echo other > b; mv b a.csv'"])
+@pytest.mark.parametrize("before", ["", "of yesterday"])
+def test_an_export_is_in_the_file_of_its_name_whatever_became_of_that_meanwhile(before: str, command: str, tmp_path: Path) -> None:
+    if before:
+        (tmp_path / "a.csv").write_text(before)
+    done = genba("bench", "-N", "-r", "3", "--export-csv", "a.csv", command, cwd=tmp_path)
+    assert done.returncode == 0 and command in (tmp_path / "a.csv").read_text(), done
+    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"], done
+
+
 def test_where_an_export_fails_the_rest_is_as_without_it(tmp_path: Path) -> None:
     done = bench(tmp_path, "--export-json", "/dev/full", COMMAND)
     assert done.returncode == 2 and "Time (mean" in done.stdout and len(lines(tmp_path)) == 1, done

@@ -291,7 +291,7 @@ pub fn bench(arguments: &Arguments) -> Result<ExitCode, Failure> {
     // What fails is no measure for the next session.
     let is_measure = session.ended_early.is_none() && findings.slower().is_empty();
     let added = if is_measure { exports.append(&findings) } else { Ok(()) };
-    let kept = outcome::kept(written.is_ok());
+    let kept = outcome::kept(written.iter().all(Result::is_ok));
     let explained = match (&session.ended_early, &recordings) {
         (Some(early), _) => Err(outcome::ended_early(early, Some((&session, kept)))),
         (None, Some(recordings)) => match recorded {
@@ -302,7 +302,7 @@ pub fn bench(arguments: &Arguments) -> Result<ExitCode, Failure> {
         (None, None) => Ok(()),
     };
     let judged = explained.and_then(|()| outcome::judge(&findings));
-    outcome::told([judged, printed, added, written])?;
+    outcome::told([judged, printed, added].into_iter().chain(written))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -97,6 +97,21 @@ impl Target {
     }
 
     fn write(&self, text: &str) -> std::io::Result<()> {
+        if self.has_its_name() {
+            self.put(text)
+        } else {
+            // Minutes have passed: the file is gone, or another one is in its place.
+            Target::open(&self.path, false)?.put(text)
+        }
+    }
+
+    /// True of what is no plain file, too.
+    fn has_its_name(&self) -> bool {
+        let named = std::fs::metadata(&self.path).ok().map(|found| (found.dev(), found.ino()));
+        self.identity().is_none_or(|own| named == Some(own))
+    }
+
+    fn put(&self, text: &str) -> std::io::Result<()> {
         if let Some(found) = self.replaceable()
             && let Some(beside) = self.written_beside(&found, text)?
             && beside.persist(&self.path).is_ok()
@@ -114,7 +129,7 @@ impl Target {
     }
 
     /// All of the text, in a file that can take this one's name: until then what was there stays. None: the folder takes no further file, or
-    /// such a file would be somebody else's.
+    /// such a file would be somebody else's, or have another mode.
     fn written_beside(&self, found: &Metadata, text: &str) -> std::io::Result<Option<NamedTempFile>> {
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let made = tempfile::Builder::new().prefix(".genba-bench-").tempfile_in(folder);
@@ -125,11 +140,11 @@ impl Target {
             made => made?,
         };
         let own = beside.as_file().metadata()?;
-        if (own.uid(), own.gid()) != (found.uid(), found.gid()) {
+        let is_owned_alike = (own.uid(), own.gid()) == (found.uid(), found.gid());
+        if !is_owned_alike || beside.as_file().set_permissions(found.permissions()).is_err() {
             return Ok(None);
         }
         beside.as_file_mut().write_all(text.as_bytes())?;
-        beside.as_file().set_permissions(found.permissions())?;
         // Some file systems tell only now that there is no room.
         beside.as_file().sync_data()?;
         Ok(Some(beside))
@@ -197,8 +212,8 @@ impl Exports {
         Ok(Exports { files, has_stdout })
     }
 
-    /// Each is tried, whatever became of those before it. The first failure is told.
-    pub fn write(&self, findings: &Findings<'_>, is_by_time: bool, shown: &Shown) -> Result<(), Failure> {
+    /// Each is tried, whatever became of those before it.
+    pub fn write(&self, findings: &Findings<'_>, is_by_time: bool, shown: &Shown) -> Vec<Result<(), Failure>> {
         let order = if is_by_time { findings.by_time() } else { (0..findings.rows.len()).collect() };
         let write_one = |kind: Kind, target: Option<&Target>| -> Result<(), Failure> {
             let text = match kind {
@@ -213,11 +228,7 @@ impl Exports {
                 Some(target) => target.write(&text).map_err(|error| cannot_write(&target.path, kind, &error)),
             }
         };
-        let mut written = Ok(());
-        for (kind, target) in &self.files {
-            written = written.and(write_one(*kind, target.as_ref()));
-        }
-        written
+        self.files.iter().map(|(kind, target)| write_one(*kind, target.as_ref())).collect()
     }
 
     /// A line of the history, if there is one.

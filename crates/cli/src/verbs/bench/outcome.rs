@@ -29,7 +29,7 @@ pub const fn kept(is_exported: bool) -> &'static str {
 }
 
 /// Each failure is told. The last one has the exit code, and is told by who gets it.
-pub fn told<const N: usize>(all: [Result<(), Failure>; N]) -> Result<(), Failure> {
+pub fn told(all: impl IntoIterator<Item = Result<(), Failure>>) -> Result<(), Failure> {
     let mut failures: Vec<Failure> = all.into_iter().filter_map(Result::err).collect();
     let last = failures.pop();
     failures.iter().for_each(|one| failure::say(&one.to_string()));
