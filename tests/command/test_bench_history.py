@@ -3,8 +3,10 @@ are made up, a thousand times faster or slower than any machine."""
 
 import fcntl
 import json
+import os
 import resource
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -16,6 +18,9 @@ from recording import binary, genba
 
 COMMAND = "sleep 0.01"
 FAST, SLOW = 0.00001, 1000.0
+NO_ID = 0xFFFF_FFFF
+# As linux/posix_acl_xattr.h has it, version 2, entries of tag, rights and id: the owner, a user besides, the group, the mask, all others.
+ACL = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in [(1, 6, NO_ID), (2, 4, 4711), (4, 4, NO_ID), (16, 4, NO_ID), (32, 0, NO_ID)])
 
 
 def session(command: str, seconds: float) -> str:
@@ -142,6 +147,22 @@ def test_an_export_takes_the_place_of_the_one_before(tmp_path: Path) -> None:
     assert [(tmp_path / name).stat().st_mode & 0o777 for name in names] == [0o640] * 3
     assert (tmp_path / "other-name").samefile(tmp_path / "named-twice") and (tmp_path / "link").is_symlink()
     assert {path.name for path in tmp_path.iterdir()} == {*names, "other-name", "link"}
+
+
+def test_an_export_keeps_the_attributes_of_its_file(tmp_path: Path) -> None:
+    """Its ACL is one of them, and a folder may have one that only new files get."""
+    for name in ("of-its-own", "of-the-folder"):
+        (tmp_path / name).write_text("of yesterday")
+    try:
+        os.setxattr(tmp_path / "of-its-own", "user.origin", b"by hand")
+        os.setxattr(tmp_path, "system.posix_acl_default", ACL)
+    except OSError as error:
+        pytest.skip(f"the file system of {tmp_path} has no ACLs or no attributes: {error}")
+    done = genba("bench", "-N", "-r", "3", "--export-csv", "of-its-own", "--export-markdown", "of-the-folder", COMMAND, cwd=tmp_path)
+    assert done.returncode == 0 and all(COMMAND in path.read_text() for path in tmp_path.iterdir()), done
+    assert os.getxattr(tmp_path / "of-its-own", "user.origin") == b"by hand"
+    assert not any(name.startswith("system.posix_acl") for path in tmp_path.iterdir() for name in os.listxattr(path))
+    assert {path.name for path in tmp_path.iterdir()} == {"of-its-own", "of-the-folder"}
 
 
 def test_an_export_that_fails_keeps_no_other_from_being_written(tmp_path: Path) -> None:

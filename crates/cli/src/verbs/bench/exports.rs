@@ -2,6 +2,7 @@
 //! Owns: when they are opened: before anything is measured, so that a mistyped folder costs no time. Never: lays out their content; leaves an
 //! empty file of its own behind; empties a file before all that takes its place is written, where another file can take its name.
 
+use std::collections::BTreeMap;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -13,10 +14,15 @@ use genba_bench::findings::Findings;
 use genba_bench::report::Shown;
 use genba_bench::tables::Table;
 use genba_bench::{csv, json, page};
+use rustix::fs::{fgetxattr, flistxattr};
+use rustix::io::Errno;
 use tempfile::NamedTempFile;
 
 use crate::read;
 use crate::words::failure::{self, Failure};
+
+/// The kernel's bound (`XATTR_LIST_MAX`, `XATTR_SIZE_MAX`) of their names together, and of each value.
+const ATTRIBUTE_BYTES_MAX: usize = 65_536;
 
 #[derive(Args)]
 pub struct ExportOptions {
@@ -129,7 +135,7 @@ impl Target {
     }
 
     /// All of the text, in a file that can take this one's name: until then what was there stays. None: the folder takes no further file, or
-    /// such a file would be somebody else's, or have another mode.
+    /// such a file would be somebody else's, or have another mode or other attributes.
     fn written_beside(&self, found: &Metadata, text: &str) -> std::io::Result<Option<NamedTempFile>> {
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let made = tempfile::Builder::new().prefix(".genba-bench-").tempfile_in(folder);
@@ -139,9 +145,14 @@ impl Target {
             }
             made => made?,
         };
-        let own = beside.as_file().metadata()?;
-        let is_owned_alike = (own.uid(), own.gid()) == (found.uid(), found.gid());
+        let made = beside.as_file().metadata()?;
+        let is_owned_alike = (made.uid(), made.gid()) == (found.uid(), found.gid());
         if !is_owned_alike || beside.as_file().set_permissions(found.permissions()).is_err() {
+            return Ok(None);
+        }
+        // An ACL is one of them; the folder may give one to the new file that this one has not.
+        let own = attributes(&self.file);
+        if own.is_none() || attributes(beside.as_file()) != own {
             return Ok(None);
         }
         beside.as_file_mut().write_all(text.as_bytes())?;
@@ -170,6 +181,22 @@ impl Drop for Target {
             let _ = std::fs::remove_file(&self.path);
         }
     }
+}
+
+/// The extended attributes of a file, with their values. None: not all can be read.
+fn attributes(file: &File) -> Option<BTreeMap<Vec<u8>, Vec<u8>>> {
+    let mut buffer = vec![0_u8; ATTRIBUTE_BYTES_MAX];
+    let names = match flistxattr(file, buffer.as_mut_slice()) {
+        // A file system without any.
+        Err(Errno::NOTSUP) => return Some(BTreeMap::new()),
+        listed => buffer[..listed.ok()?].to_vec(),
+    };
+    let with_value = |name: &[u8]| {
+        let bytes = fgetxattr(file, name, buffer.as_mut_slice()).ok()?;
+        Some((name.to_vec(), buffer[..bytes].to_vec()))
+    };
+    // Each name ends with a zero.
+    names.split(|byte| *byte == 0).filter(|name| !name.is_empty()).map(with_value).collect()
 }
 
 pub struct Exports {
