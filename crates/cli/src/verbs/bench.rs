@@ -291,7 +291,7 @@ pub fn bench(arguments: &Arguments) -> Result<ExitCode, Failure> {
     // What fails is no measure for the next session.
     let is_measure = session.ended_early.is_none() && findings.slower().is_empty();
     let added = if is_measure { exports.append(&findings) } else { Ok(()) };
-    let kept = outcome::kept(written.iter().all(Result::is_ok));
+    let kept = outcome::kept(is_shown && printed.is_ok(), &written);
     let explained = match (&session.ended_early, &recordings) {
         (Some(early), _) => Err(outcome::ended_early(early, Some((&session, kept)))),
         (None, Some(recordings)) => match recorded {

@@ -239,7 +239,7 @@ impl Exports {
         Ok(Exports { files, has_stdout })
     }
 
-    /// Each is tried, whatever became of those before it.
+    /// Each is tried, whatever became of those before it. The history is not among them (`append`).
     pub fn write(&self, findings: &Findings<'_>, is_by_time: bool, shown: &Shown) -> Vec<Result<(), Failure>> {
         let order = if is_by_time { findings.by_time() } else { (0..findings.rows.len()).collect() };
         let write_one = |kind: Kind, target: Option<&Target>| -> Result<(), Failure> {
@@ -255,7 +255,8 @@ impl Exports {
                 Some(target) => target.write(&text).map_err(|error| cannot_write(&target.path, kind, &error)),
             }
         };
-        self.files.iter().map(|(kind, target)| write_one(*kind, target.as_ref())).collect()
+        let exports = self.files.iter().filter(|(kind, _)| !matches!(kind, Kind::History));
+        exports.map(|(kind, target)| write_one(*kind, target.as_ref())).collect()
     }
 
     /// A line of the history, if there is one.

@@ -23,9 +23,18 @@ pub fn ended(ended: Ended) -> Failure {
     }
 }
 
-/// What became of what was measured. An export that cannot be written has a failure of its own.
-pub const fn kept(is_exported: bool) -> &'static str {
-    if is_exported { "shown and exported" } else { "shown" }
+/// What became of what was measured. `written`: each export; one that cannot be written has a failure of its own.
+pub fn kept(is_shown: bool, written: &[Result<(), Failure>]) -> &'static str {
+    let is_all = written.iter().all(Result::is_ok);
+    let is_any = written.iter().any(Result::is_ok);
+    match (is_shown, is_any, is_all) {
+        (true, true, true) => "shown and exported",
+        (true, true, false) => "shown, and exported in part",
+        (true, false, _) => "shown",
+        (false, true, true) => "exported",
+        (false, true, false) => "exported in part",
+        (false, false, _) => "neither shown nor exported",
+    }
 }
 
 /// Each failure is told. The last one has the exit code, and is told by who gets it.
@@ -125,7 +134,7 @@ fn too_slow(slower: &[Slower], most: f64) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use super::{interrupted, told};
+    use super::{interrupted, kept, told};
     use crate::words::failure::Failure;
 
     #[test]
@@ -133,6 +142,16 @@ mod tests {
         let found = told([Err(Failure::no("interrupted")), Ok(()), Err(Failure::usage("cannot write a.json"))]);
         assert_eq!(found.map_err(|failure| failure.to_string()), Err("error: cannot write a.json".to_owned()));
         assert!(told([Ok(()), Ok(())]).is_ok());
+    }
+
+    #[test]
+    fn what_was_measured_is_kept_as_far_as_it_could_be() {
+        let failed = || Err(Failure::usage("cannot write a.json"));
+        assert_eq!((kept(true, &[]), kept(false, &[])), ("shown", "neither shown nor exported"));
+        assert_eq!((kept(true, &[Ok(())]), kept(false, &[Ok(())])), ("shown and exported", "exported"));
+        assert_eq!((kept(true, &[failed()]), kept(false, &[failed()])), ("shown", "neither shown nor exported"));
+        let in_part = [failed(), Ok(())];
+        assert_eq!((kept(true, &in_part), kept(false, &in_part)), ("shown, and exported in part", "exported in part"));
     }
 
     #[test]
