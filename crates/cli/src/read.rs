@@ -15,7 +15,7 @@ use genba_profile::report::printable;
 use genba_profile::wrap::wrapped_on_screen;
 use rustix::termios::tcgetwinsize;
 
-use crate::words::failure::{Failure, say};
+use crate::words::failure::{self, Failure, say};
 
 pub use filter_options::{FilterOptions, listed, pattern};
 pub use recording_file::{ImportedFile, RecordingFile, check_is_no_pipe, check_opens, check_reads, newest_here};
@@ -74,6 +74,15 @@ pub fn print(text: &str) -> Result<(), Failure> {
         }
         _ => Ok(()),
     }
+}
+
+/// Writes a view, which ends with a line break.
+pub fn show(text: &str, stream: Stream) -> Result<(), Failure> {
+    match stream {
+        Stream::Stdout => print(text)?,
+        Stream::Stderr => failure::show(text.trim_end()),
+    }
+    Ok(())
 }
 
 pub fn warn(warnings: &[String]) {

@@ -284,7 +284,7 @@ pub fn bench(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let is_shown = arguments.style != Style::None;
     let printed = if is_shown {
         let paint = read::paint(arguments.style.colour(), stream);
-        show(&report::text(&findings, &Shown { paint, ..shown }), stream)
+        read::show(&report::text(&findings, &Shown { paint, ..shown }), stream)
     } else {
         Ok(())
     };
@@ -301,17 +301,9 @@ pub fn bench(arguments: &Arguments) -> Result<ExitCode, Failure> {
         },
         (None, None) => Ok(()),
     };
-    let judged = explained.and_then(|()| outcome::judge(&findings));
-    outcome::told([judged, printed, added].into_iter().chain(written))?;
+    let verdict = explained.and_then(|()| outcome::judge(&findings));
+    outcome::told([verdict, printed, added].into_iter().chain(written))?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn show(page: &str, stream: read::Stream) -> Result<(), Failure> {
-    match stream {
-        read::Stream::Stdout => read::print(page)?,
-        read::Stream::Stderr => failure::show(page.trim_end()),
-    }
-    Ok(())
 }
 
 impl Arguments {

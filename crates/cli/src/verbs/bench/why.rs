@@ -118,10 +118,7 @@ impl Recordings {
         let of = |position: usize| (0..RUNS).map(move |number| self.path(position, number));
         for (position, line) in lines.iter().enumerate().skip(1) {
             let head = format!("\nWhy: from `{}` to `{}`, {RUNS} recordings of each\n", lines[0].name, line.name);
-            match stream {
-                read::Stream::Stdout => read::print(&head)?,
-                read::Stream::Stderr => failure::show(head.trim_end()),
-            }
+            read::show(&head, stream)?;
             let output = match stream {
                 read::Stream::Stdout => Stdio::inherit(),
                 read::Stream::Stderr => Stdio::from(std::io::stderr()),
