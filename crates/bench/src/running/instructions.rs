@@ -21,8 +21,7 @@ use crate::subjects::lines::Line;
 use crate::subjects::measured::{CountedBy, Early, Instructions, Measured};
 use crate::words::refusal::{Refusal, of_system};
 
-const ONE_RUN: Plan =
-    Plan { warmups: 0, runs_min: 1, runs_max: Some(1), is_interleaved: false, measured_min: rounds::MEASURED_MIN };
+const ONE_RUN: Plan = Plan::with_runs(1, false);
 
 /// Before anything is measured.
 ///

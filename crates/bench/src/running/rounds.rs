@@ -216,6 +216,12 @@ impl Measuring<'_> {
 }
 
 impl Plan {
+    /// So many runs of each command, however long they take, and no warm-up.
+    #[must_use]
+    pub const fn with_runs(runs: usize, is_interleaved: bool) -> Plan {
+        Plan { warmups: 0, runs_min: runs, runs_max: Some(runs), is_interleaved, measured_min: Duration::ZERO }
+    }
+
     /// How many runs of each command there are, however long they take. None: as many as fit.
     fn fixed(&self) -> Option<usize> {
         self.runs_max.filter(|most| *most <= self.runs_min).map(|most| most.max(1))
@@ -293,7 +299,7 @@ mod tests {
     }
 
     fn plan(warmups: usize, runs: usize, is_interleaved: bool) -> Plan {
-        Plan { warmups, runs_min: runs, runs_max: Some(runs), is_interleaved, measured_min: MEASURED_MIN }
+        Plan { warmups, measured_min: MEASURED_MIN, ..Plan::with_runs(runs, is_interleaved) }
     }
 
     fn failed(what: &str) -> Ended {

@@ -10,7 +10,7 @@ use genba_bench::commands::CommandRuns;
 use genba_bench::lines::Line;
 use genba_bench::measured::Early;
 use genba_bench::refusal::Refusal;
-use genba_bench::rounds::{self, MEASURED_MIN, Plan, Progress, Subject};
+use genba_bench::rounds::{self, Plan, Progress, Subject};
 use tempfile::TempDir;
 
 use crate::files::private_folder;
@@ -100,8 +100,7 @@ impl Recordings {
             run.through = through.collect::<VecDeque<_>>();
         }
         progress.say("recording".to_owned());
-        let plan =
-            Plan { warmups: 0, runs_min: RUNS, runs_max: Some(RUNS), is_interleaved, measured_min: MEASURED_MIN };
+        let plan = Plan::with_runs(RUNS, is_interleaved);
         let mut subjects: Vec<&mut dyn Subject> = runs.iter_mut().map(|one| one as &mut dyn Subject).collect();
         let session = rounds::measure(&mut subjects, &plan, progress)?;
         session.ended_early.map_or(Ok(()), Err)
