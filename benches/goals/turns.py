@@ -1,8 +1,8 @@
 """`genba bench`: how often a command seems to differ from itself, and how often a difference of 3 % is shown, of sleeping and of computing, each
 beside hyperfine's; and its times, beside hyperfine's and pyperf's.
 
-Owns: the commands, the counting, and how many claims chance allows where nothing differs. Never: judges what is shown of the planted difference,
-which depends on the machine (docs/bench.md says what is expected). hyperfine is measured where it is installed, in turns with genba: it runs one
+Owns: the commands, and the counting of claims. Never: judges what is shown of the planted difference, which depends on the machine (docs/bench.md
+says what is expected). hyperfine is measured where it is installed, in turns with genba: it runs one
 command after the other, and its times are judged as its own `scripts/welch_ttest.py` judges them.
 Setting: COMPARISONS.
 """
@@ -13,12 +13,11 @@ import os
 import shlex
 import shutil
 import statistics
-import subprocess
-import sys
 from argparse import Namespace
 from pathlib import Path
 
 import ways
+from measurers import claims_by_chance, must_run
 from row import Row
 
 COMPARISONS = int(os.environ.get("COMPARISONS") or 200)
@@ -36,8 +35,6 @@ BESIDE_ROUNDS = 6
 # Student's t, 95 %, of the fewest degrees of freedom that Welch's test has with RUNS runs each (RUNS - 1): hyperfine's way then claims rather too
 # seldom.
 WELCH_T = 2.045
-# Of equal ones that part may seem to differ.
-BY_CHANCE = 0.05
 
 
 def rows(options: Namespace, folder: Path) -> list[Row]:
@@ -56,12 +53,6 @@ def rows(options: Namespace, folder: Path) -> list[Row]:
     else:
         print("genba bench beside pyperf command is not measured: make/prepare.sh peers has not installed it")
     return found
-
-
-def claims_by_chance(comparisons: int) -> int:
-    """Five standard deviations of such a count above what is expected."""
-    expected = BY_CHANCE * comparisons
-    return int(expected + 5 * math.sqrt(expected * (1 - BY_CHANCE)))
 
 
 def differing(goal: str, options: Namespace, folder: Path, commands: tuple[str, str], has_hyperfine: bool, most: int | None = None) -> list[Row]:
@@ -131,10 +122,3 @@ def by_pyperf(command: str, out: Path) -> float:
 def measured(tool: list[str], file: Path, *commands: str) -> list[dict]:
     must_run([*tool, "--export-json", str(file), *commands])
     return json.loads(file.read_text())["results"]
-
-
-def must_run(command: list[str]) -> None:
-    # What a developer has set for himself is not measured.
-    done = subprocess.run(command, env={**os.environ, "GENBA_SETTINGS": "none"}, capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"error: {shlex.join(command)} ended with {done.returncode}\n{done.stderr}")
