@@ -51,7 +51,8 @@ def rows(options: Namespace, folder: Path) -> list[Row]:
         yardstick = f"± {margin * 100:.1f} %; genba {genba:.3f} ms, pyperf {pyperf:.3f} ms"
         found.append(Row(f"bench --py: mean of {name} beside pyperf's", ratios[name], "×", yardstick=yardstick))
     values = sorted(ratios.values())
-    words = f"median ratio {statistics.median(values):.3f}, from {values[0]:.3f} to {values[-1]:.3f}{f'; {', '.join(apart)}' if apart else ''}"
+    named = f"; {', '.join(apart)}" if apart else ""
+    words = f"median ratio {statistics.median(values):.3f}, from {values[0]:.3f} to {values[-1]:.3f}{named}"
     goal = "bench --py: means further from pyperf's than both vary"
     return [Row(goal, len(apart), f"of {len(asked)}", bound=claims_by_chance(len(asked)), yardstick=words, ratio=statistics.median(values)), *found]
 
