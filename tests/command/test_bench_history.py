@@ -20,7 +20,8 @@ COMMAND = "sleep 0.01"
 FAST, SLOW = 0.00001, 1000.0
 NO_ID = 0xFFFF_FFFF
 # As linux/posix_acl_xattr.h has it, version 2, entries of tag, rights and id: the owner, a user besides, the group, the mask, all others.
-ACL = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in [(1, 6, NO_ID), (2, 4, 4711), (4, 4, NO_ID), (16, 4, NO_ID), (32, 0, NO_ID)])
+ENTRIES = [(1, 6, NO_ID), (2, 4, 4711), (4, 4, NO_ID), (16, 4, NO_ID), (32, 0, NO_ID)]
+ACL = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in ENTRIES)
 
 
 def session(command: str, seconds: float) -> str:
