@@ -17,6 +17,9 @@ use crate::kernel::refusal::Refusal;
 /// Real, effective, saved and of the file system.
 pub type Ids = [u32; 4];
 
+/// The kernel tells the beginning of a process in hundredths of a second since the machine's start, whose moment the clock's corrections move.
+const BEGINNING_WITHIN_NS: u64 = 2_000_000_000;
+
 /// Bits of `Facts::capabilities`. Source: Linux, include/uapi/linux/capability.h.
 pub const SYS_PTRACE: u32 = 19;
 
@@ -153,6 +156,12 @@ impl Facts {
         matches!(self.state, 'Z' | 'X')
     }
 
+    /// Whether it surely began after that moment of CLOCK_REALTIME: then it is not the process that had its number at that moment.
+    #[must_use]
+    pub fn began_after(&self, realtime_ns: u64) -> bool {
+        self.began_realtime_ns.is_some_and(|began_ns| began_ns > realtime_ns.saturating_add(BEGINNING_WITHIN_NS))
+    }
+
     /// A thread of the kernel's: no executable, no command line, and `kthreadd` started it. A process that is about to end has lost both, too.
     #[must_use]
     pub fn is_kernel_thread(&self) -> bool {
@@ -274,6 +283,15 @@ mod tests {
         let own = Facts::own().expect("a /proc");
         assert_eq!((own.pid, own.is_zombie(), own.is_kernel_thread()), (std::process::id(), false, false));
         assert_eq!(Facts::of(0), Err(Refusal::NoSuchProcess { pid: 0 }));
+    }
+
+    #[test]
+    fn a_later_process_of_the_same_number_is_told() {
+        const SECOND_NS: u64 = 1_000_000_000;
+        let began = |began_realtime_ns| Facts { began_realtime_ns, ..Facts::parse(40, STATUS) };
+        let later = began(Some(100 * SECOND_NS));
+        assert!(later.began_after(90 * SECOND_NS) && !later.began_after(99 * SECOND_NS));
+        assert!(!later.began_after(200 * SECOND_NS) && !began(None).began_after(0));
     }
 
     #[test]

@@ -23,8 +23,6 @@ pub const HEAP: &str = "genba-heap-";
 pub const HEAPS: &str = "genba-heaps-";
 /// A file without a lock may be that of a genba that has not come to that yet.
 pub const ABANDONED_AFTER: Duration = Duration::from_secs(60);
-/// The kernel tells the beginning of a process in hundredths of a second since the machine's start, whose moment the clock's corrections move.
-const BEGINNING_WITHIN: Duration = Duration::from_secs(2);
 
 /// Of the folder for a script that this process is asked to run.
 pub fn prefix_of_asked(facts: &Facts) -> String {
@@ -66,16 +64,14 @@ fn is_over(rest: &str, found: &Metadata) -> bool {
     if own != Some(namespace) {
         return false;
     }
-    let made_ns = found.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let made = found.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let made_ns = made.and_then(|made| u64::try_from(made.as_nanos()).ok());
     match (Facts::of(pid), made_ns) {
         (Err(Refusal::NoSuchProcess { .. }), _) => true,
         // It may be hidden from us.
         (Err(_), _) => false,
         // Another process has its number now.
-        (Ok(facts), Some(made)) => {
-            let surely_before = (made + BEGINNING_WITHIN).as_nanos();
-            facts.is_zombie() || facts.began_realtime_ns.is_some_and(|began| u128::from(began) > surely_before)
-        }
+        (Ok(facts), Some(made_ns)) => facts.is_zombie() || facts.began_after(made_ns),
         (Ok(_), None) => false,
     }
 }
