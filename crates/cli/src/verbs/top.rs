@@ -8,6 +8,7 @@ mod model;
 mod passed;
 mod source;
 mod starting;
+mod state;
 mod terminal;
 
 use std::ffi::OsString;
@@ -22,11 +23,12 @@ use genba_profile::shell;
 use ratatui::crossterm::event::{self, Event};
 
 use self::draw::Palette;
-use self::follower::{Follower, News, State};
+use self::follower::{Follower, News};
 use self::model::{Effect, Model};
 use self::passed::Passed;
 use self::source::{Beside, Source};
 use self::starting::Wanted;
+use self::state::State;
 use self::terminal::Screen;
 use crate::words::failure::{Failure, say};
 use crate::words::progress::during;
@@ -193,10 +195,10 @@ fn await_picture(model: &mut Model, follower: &Follower) -> bool {
 fn farewell(model: &Model, path: &str, beside: Option<&Beside>) -> String {
     let is_attached = matches!(beside, Some(Beside::Attaching(_)));
     let what = match &model.status.state {
-        State::Ended(how) if how == follower::COMPLETE => how.clone(),
+        State::Ended(how) if how == state::COMPLETE => how.clone(),
         State::Ended(how) => format!("the recording ended ({how})"),
         State::LeftBehind { how, processes } => {
-            format!("the program ended ({how}), {}", follower::left_behind_in_words(*processes))
+            format!("the program ended ({how}), {}", state::left_behind_in_words(*processes))
         }
         State::Waiting => "nothing is recorded yet".to_owned(),
         State::Recording | State::Quiet { .. } if is_attached => {

@@ -231,6 +231,7 @@ fn process_row(stored: &Stored, clock: &Clock) -> Process {
         refused: start.and_then(|start| text(&start.refused)),
         ended: stored.blocks.iter().find_map(|read| read.block.end.as_ref()).map(|end| end.why.clone()),
         start_ns: clock.at(begin_ns),
+        start_realtime_ns: start.map(|start| start.realtime_ns).filter(|realtime_ns| *realtime_ns > 0),
         wall_ns: end_ns.unwrap_or(begin_ns).saturating_sub(begin_ns),
         clocks,
         accounting,

@@ -158,6 +158,8 @@ pub struct Process {
     /// Of which recording, where several were read as one.
     pub recording: Option<String>,
     pub start_ns: u64,
+    /// CLOCK_REALTIME at some moment after it began, as the process itself read it. None: not told.
+    pub start_realtime_ns: Option<u64>,
     pub wall_ns: u64,
     /// When `genba run` saw the program end.
     pub run_ended_ns: Option<u64>,

@@ -1,24 +1,21 @@
 //! The thread that follows the recording: reads new blocks and makes a picture of them. Another one finds names meanwhile.
-//! Owns: when that happens, and in which state the recording is. Never: draws, or knows of keys. Keeps: at most four pictures a second, and
-//! pauses so long that they take a twentieth of a CPU.
+//! Owns: when that happens. Never: draws, knows of keys, judges in which state the recording is (state.rs does).
+//! Keeps: at most four pictures a second, and pauses so long that they take a twentieth of a CPU.
 
-use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use genba_process::threads;
 use genba_profile::build::Additions;
 use genba_profile::cpu_over_time::SECOND_NS;
-use genba_profile::figures;
 use genba_profile::growing::Growing;
 use genba_profile::hits::{Hits, hits};
 use genba_profile::live::{Live, Rows, live};
-use genba_profile::profile::{MarkKind, Profile};
 use genba_profile::reading::Reading;
 use genba_profile::weight::Weight;
 
 use super::source::Following;
+use super::state::{Known, QUIET_SECONDS, Recorded, State};
 use crate::files::growing_file::Fate;
 use crate::finish::{self, Root};
 
@@ -29,10 +26,6 @@ const PICTURES_COST: u32 = 20;
 /// Names are looked for so often at most, and what the samples hit takes this part of the time: one over it.
 const NAMES_EVERY: Duration = Duration::from_secs(1);
 const NAMES_COST: u32 = 50;
-/// After so many seconds without a new block it is asked whether the processes are still there.
-const QUIET_SECONDS: u64 = 3;
-/// How a recording ended whose program's exit code nobody knows.
-pub const COMPLETE: &str = "the recording is complete";
 
 /// What the screen wants to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,29 +50,6 @@ pub struct Picture {
     pub seconds_ns: Vec<u64>,
     /// What is wrong with the file's content.
     pub faults: Vec<String>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum State {
-    /// No block yet.
-    #[default]
-    Waiting,
-    Recording,
-    /// No new block for so many seconds.
-    Quiet {
-        seconds: u64,
-    },
-    /// The same, and no process of the recording runs here.
-    Gone {
-        seconds: u64,
-    },
-    /// In words: `exit code 0`, `the recording is complete`.
-    Ended(String),
-    /// The program has ended, in words, and so many processes that it left behind go on.
-    LeftBehind {
-        how: String,
-        processes: usize,
-    },
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -143,8 +113,8 @@ struct Course {
     additions: Additions,
     namer: Namer,
     status: Status,
-    /// Those without an end in the newest picture.
-    pids_without_end: Vec<u32>,
+    /// Of the newest picture.
+    known: Known,
     /// Since the newest picture, or since the newest names.
     has_grown: bool,
     has_grown_since_names: bool,
@@ -164,7 +134,7 @@ impl Course {
             additions: Additions::default(),
             namer,
             status: Status::default(),
-            pids_without_end: Vec::new(),
+            known: Known::default(),
             has_grown: false,
             has_grown_since_names: false,
             next_picture: now,
@@ -232,8 +202,8 @@ impl Course {
             None => self.growing.profile(&self.additions),
         };
         let faults = profile.faults.clone();
-        self.pids_without_end = pids_without_end(&profile);
-        self.status.state = state(&profile, self.following.file.quiet_seconds(), runs);
+        self.known = Known::of(&profile);
+        self.status.state = self.known.state(self.following.file.quiet_seconds(), Recorded::runs);
         let reading = Reading::of(profile);
         if self.wish.last_ns.is_none() {
             self.weight = reading.choice.weight;
@@ -279,123 +249,14 @@ impl Course {
     fn send_status(&mut self, news: &Sender<News>) -> bool {
         let quiet_seconds = self.following.file.quiet_seconds();
         if !self.wish.is_frozen && self.status.state != State::Waiting && quiet_seconds >= QUIET_SECONDS {
-            self.status.state = self.quiet_state(quiet_seconds);
+            // Nothing new makes a picture, and a process may have been killed since the last one.
+            self.status.state = self.known.state(quiet_seconds, Recorded::runs);
         }
         news.send(News::Status(self.status.clone())).is_ok()
     }
-
-    fn quiet_state(&mut self, seconds: u64) -> State {
-        match &self.status.state {
-            State::Ended(_) => return self.status.state.clone(),
-            // One of them may have been killed since.
-            State::LeftBehind { how, .. } => return ended(how.clone(), &self.pids_without_end, runs),
-            State::Waiting | State::Recording | State::Quiet { .. } | State::Gone { .. } => {}
-        }
-        let starts = self.growing.recording().blocks.iter().filter_map(|read| read.block.start.as_ref());
-        let mut pids = starts.map(|start| start.pid).peekable();
-        if pids.peek().is_some() && !pids.any(runs) { State::Gone { seconds } } else { State::Quiet { seconds } }
-    }
-}
-
-/// A zombie has ended.
-fn runs(pid: u32) -> bool {
-    Path::new(&format!("/proc/{pid}")).exists() && !threads::task(pid, pid).is_some_and(|task| task.has_ended())
-}
-
-/// `runs`: whether a process runs here.
-fn state(profile: &Profile, quiet_seconds: u64, runs: impl Fn(u32) -> bool) -> State {
-    if let Some(recorder) = &profile.recorder {
-        let how = match (recorder.exit_signal, recorder.exit_code) {
-            (Some(signal), _) => format!("signal {signal}"),
-            (None, Some(code)) => format!("exit code {code}"),
-            // Of a command that does not wait for its program.
-            (None, None) => return State::Ended(COMPLETE.to_owned()),
-        };
-        return ended(how, &pids_without_end(profile), runs);
-    }
-    // Nothing comes of what was not sampled, or became another program: that may go on all the same.
-    let (ends, others): (Vec<_>, Vec<_>) = profile.processes.iter().partition(|process| process.ended.is_some());
-    let goes_on = || others.iter().filter_map(|process| process.pid).any(&runs);
-    if quiet_seconds >= QUIET_SECONDS && !ends.is_empty() && profile.have_all_ended() && !goes_on() {
-        let stopped = profile.marks.iter().any(|mark| mark.kind == MarkKind::Stopped);
-        return State::Ended(if stopped { "the recording was stopped" } else { "its processes ended" }.to_owned());
-    }
-    if quiet_seconds >= QUIET_SECONDS { State::Quiet { seconds: quiet_seconds } } else { State::Recording }
-}
-
-/// Of a program that has ended. A process without an end may have been killed.
-fn ended(how: String, pids_without_end: &[u32], runs: impl Fn(u32) -> bool) -> State {
-    match pids_without_end.iter().filter(|pid| runs(**pid)).count() {
-        0 => State::Ended(how),
-        processes => State::LeftBehind { how, processes },
-    }
-}
-
-fn pids_without_end(profile: &Profile) -> Vec<u32> {
-    profile.without_end().filter_map(|process| process.pid).collect()
-}
-
-/// `2 processes go on`
-pub fn left_behind_in_words(processes: usize) -> String {
-    figures::counted(processes as u64, "process goes on", "processes go on")
 }
 
 /// Cores that were busy, in hundredths.
 pub const fn core_hundredths(second_ns: u64) -> u64 {
     second_ns.saturating_mul(100) / SECOND_NS
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{COMPLETE, QUIET_SECONDS, State, state};
-    use genba_profile::profile::{Process, Profile, Recorder};
-
-    fn process(pid: u32) -> Process {
-        Process { pid: Some(pid), ..Process::default() }
-    }
-
-    fn ended(pid: u32) -> Process {
-        Process { ended: Some("exit".to_owned()), ..process(pid) }
-    }
-
-    fn refused(pid: u32) -> Process {
-        Process { refused: Some("unsupported".to_owned()), ..process(pid) }
-    }
-
-    /// With processes 1 to 9 running here.
-    fn of(recorder: Option<Option<i32>>, processes: Vec<Process>, quiet_seconds: u64) -> State {
-        let recorder =
-            recorder.map(|exit_code| Recorder { argv: Vec::new(), exit_code, exit_signal: None, wall_ns: 0 });
-        let mut profile = Profile { recorder, ..Profile::default() };
-        for process in processes {
-            profile.processes.push(process);
-        }
-        state(&profile, quiet_seconds, |pid| pid < 10)
-    }
-
-    #[test]
-    fn processes_that_the_program_left_behind_are_counted() {
-        let how = || "exit code 0".to_owned();
-        let after_zero = |processes| of(Some(Some(0)), processes, 0);
-        assert_eq!(after_zero(vec![ended(1), ended(2)]), State::Ended(how()));
-        assert_eq!(after_zero(vec![ended(1), refused(2)]), State::Ended(how()));
-        assert_eq!(after_zero(vec![ended(1), process(2)]), State::LeftBehind { how: how(), processes: 1 });
-        // Killed: it has no end, and does not run.
-        let killed_too = vec![ended(1), process(2), process(3), process(12)];
-        assert_eq!(after_zero(killed_too), State::LeftBehind { how: how(), processes: 2 });
-        assert_eq!(after_zero(vec![ended(1), process(12)]), State::Ended(how()));
-        assert_eq!(of(Some(None), vec![process(1)], 0), State::Ended(COMPLETE.to_owned()));
-    }
-
-    #[test]
-    fn without_the_commands_block_processes_have_ended_when_none_goes_on() {
-        let quiet = |processes| of(None, processes, QUIET_SECONDS);
-        let all_ended = State::Ended("its processes ended".to_owned());
-        assert_eq!(quiet(vec![ended(1)]), all_ended);
-        assert_eq!(quiet(vec![ended(1), refused(12)]), all_ended);
-        for goes_on in [vec![ended(1), refused(2)], vec![ended(1), process(12)], vec![refused(12)], vec![]] {
-            assert_eq!(quiet(goes_on), State::Quiet { seconds: QUIET_SECONDS });
-        }
-        assert_eq!(of(None, vec![ended(1)], 0), State::Recording);
-    }
 }

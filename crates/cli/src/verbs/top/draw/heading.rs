@@ -10,8 +10,9 @@ use unicode_width::UnicodeWidthStr;
 
 use super::style::{Palette, REVERSED, STRONG, cut, in_lines};
 use crate::files::growing_file::Fate;
-use crate::verbs::top::follower::{Picture, State, core_hundredths, left_behind_in_words};
+use crate::verbs::top::follower::{Picture, core_hundredths};
 use crate::verbs::top::model::Model;
+use crate::verbs::top::state::{State, left_behind_in_words};
 
 /// Of a second, from nothing to all.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];

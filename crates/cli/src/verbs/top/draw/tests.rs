@@ -2,8 +2,9 @@
 
 use super::{Palette, draw};
 use crate::files::growing_file::Fate;
-use crate::verbs::top::follower::{Picture, State, Status, Wish};
+use crate::verbs::top::follower::{Picture, Status, Wish};
 use crate::verbs::top::model::{Column, Effect, Model};
+use crate::verbs::top::state::State;
 use expect_test::{Expect, expect};
 use genba_profile::cpu_over_time::SECOND_NS;
 use genba_profile::live::{Live, Part, Row, Rows};
