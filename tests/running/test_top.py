@@ -319,6 +319,33 @@ def test_a_program_that_it_starts_and_that_ends(window: Callable[..., Window], t
     assert code == 0 and "the recording ended (exit code 3): app.genba; what it printed is in app.out · next: genba report app.genba" in " ".join(page.split()), page
 
 
+# What it leaves behind works until somebody kills it, or makes the file `stop`.
+LEAVES_BEHIND = """\
+import os
+child = os.fork()
+if child == 0:
+    while not os.path.exists("stop"):
+        sum(range(10_000))
+    os._exit(0)
+with open("child", "w") as file:
+    file.write(str(child))
+"""
+
+
+@pytest.mark.usefixtures("stop")
+def test_a_process_that_was_left_behind_is_counted_until_it_is_killed(window: Callable[..., Window], tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(LEAVES_BEHIND)
+    top = window(f"{TOP} --python {interpreters.from_pyenv()[-1].path} app.py", 200, 60)
+    top.until("ended: exit code 0, 1 process goes on")
+    os.kill(int((tmp_path / "child").read_text()), signal.SIGKILL)
+    # It has no chance to write an end: that it is gone is seen when nothing has come for a while.
+    page = top.until(lambda page: "goes on" not in page.split("\n")[0] and "ended: " in page.split("\n")[0])
+    assert "ended: exit code 0, " in page.split("\n")[0], page
+    top.types("q")
+    code, page = top.ends()
+    assert code == 0 and "the recording ended (exit code 0): app.genba" in " ".join(page.split()), page
+
+
 class Plain:
     """A program that nobody records yet; `state` is what a recording must leave as it was."""
 
