@@ -1,9 +1,12 @@
-"""Whole commands beside each other: wall time, CPU with all children, largest memory, from start to end, by `genba bench` itself.
+"""Whole commands beside each other: wall time, CPU with all children, largest memory, from start to end, by `genba bench` itself;
+and other tools that measure commands.
 
-Owns: what is asked of it. Never: goes on when a command fails: an absolute goal without its yardstick is none.
+Owns: what is asked of them, and how often one may claim a difference between equal commands. Never: goes on when a command fails: an absolute goal
+without its yardstick is none.
 """
 
 import json
+import math
 import os
 import shlex
 import subprocess
@@ -14,6 +17,9 @@ from pathlib import Path
 
 import medians
 from medians import Median
+
+# Of equal commands that part may seem to differ.
+BY_CHANCE = 0.05
 
 
 @dataclass(frozen=True)
@@ -61,3 +67,16 @@ def used(result: dict) -> list[Used]:
     more = result["genba"]
     times = zip(result["times"], more["user_times"], more["system_times"], result["memory_usage_byte"], strict=True)
     return [Used(int(wall * 1e9), int((user + system) * 1e9), memory) for wall, user, system, memory in times]
+
+
+def claims_by_chance(comparisons: int) -> int:
+    """Five standard deviations of such a count above what is expected."""
+    expected = BY_CHANCE * comparisons
+    return int(expected + 5 * math.sqrt(expected * (1 - BY_CHANCE)))
+
+
+def must_run(command: list[str]) -> None:
+    # What a developer has set for himself is not measured.
+    done = subprocess.run(command, env={**os.environ, "GENBA_SETTINGS": "none"}, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"error: {shlex.join(command)} ended with {done.returncode}\n{done.stderr}")

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import commands
 import machine
-import measurers
 import ways
 from goals import made, snippets, trace, turns
 
@@ -122,7 +122,7 @@ def test_when_times_of_hyperfine_differ() -> None:
 
 def test_how_many_equal_ones_differ_by_chance() -> None:
     # Of 200: 10 are expected, and five standard deviations (3.08) are 15.4. Of 20: 1, and 4.87.
-    assert (measurers.claims_by_chance(200), measurers.claims_by_chance(20)) == (25, 5)
+    assert (commands.claims_by_chance(200), commands.claims_by_chance(20)) == (25, 5)
 
 
 def test_each_snippet_has_a_row_beside_pyperf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

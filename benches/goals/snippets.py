@@ -12,7 +12,7 @@ from argparse import Namespace
 from pathlib import Path
 
 import ways
-from measurers import claims_by_chance, must_run
+from commands import claims_by_chance, must_run
 from row import Row
 
 FOLDER = ways.PEERS / "pyperformance"

@@ -17,7 +17,7 @@ from argparse import Namespace
 from pathlib import Path
 
 import ways
-from measurers import claims_by_chance, must_run
+from commands import claims_by_chance, must_run
 from row import Row
 
 COMPARISONS = int(os.environ.get("COMPARISONS") or 200)
