@@ -1,8 +1,7 @@
 """docs/recipes for servers, notebooks, programs that hang and reports without a single cause, followed as they are written, but for the ports and for
-how long is recorded. The tests have no Celery, Docker, Django and nbconvert: tests/house/test_pages.py lets the command read those words.
+how long is recorded. The tests have no Docker, Django and nbconvert: tests/house/test_pages.py lets the command read those words.
 """
 
-import os
 import re
 import shlex
 import signal
@@ -19,12 +18,10 @@ import pytest
 from compiled import package_folder
 from inside import Inside
 from inside import inside as inside  # noqa: PLC0414  (fixture)
-from recipes import TOOLS, block, commands, environment, of_a_run, of_a_terminal, types
+from recipes import COMES_UP_SECONDS, TOOLS, block, commands, environment, follow, of_a_run, running, types
 from recording import Workshop
 from running_program import until
 
-# As long as a server may need to come up beside other tests.
-COMES_UP_SECONDS = 60
 RECORDED_SECONDS = 8
 PRICES = "def prices():\n    return str(sum(number % 7 for number in range(100_000))).encode()\n"
 APPS = {
@@ -34,21 +31,6 @@ APPS = {
     + "    await send({'type': 'http.response.start', 'status': 200, 'headers': []})\n"
     + "    await send({'type': 'http.response.body', 'body': prices()})\n",
 }
-
-
-@contextmanager
-def running(words: list[str], folder: Path, shell: dict[str, str]) -> Iterator[subprocess.Popen]:
-    """What it prints is in the file `said`."""
-    with (
-        (folder / "said").open("w") as said,
-        subprocess.Popen(words, cwd=folder, env=shell, stdout=said, stderr=subprocess.STDOUT, start_new_session=True) as process,
-    ):
-        try:
-            yield process
-        finally:
-            if process.poll() is None:
-                # Its children, too.
-                os.killpg(process.pid, signal.SIGKILL)
 
 
 def free_port() -> int:
@@ -246,13 +228,3 @@ def test_a_kernel_that_is_busy(inside: Inside) -> None:
             (outside / "stop").touch()
         assert client.wait(timeout=120) == 0, (outside / "said").read_text()
     assert "collect" in said["genba dump PID"], said
-
-
-def follow(typed: list[str], folder: Path, shell: dict[str, str], pid: int | None = None) -> dict[str, str]:
-    """What each command printed, by its words before a comment. A recording takes two seconds."""
-    said = {}
-    for command in typed:
-        if not of_a_terminal(command):
-            words = command.split("#")[0].strip()
-            said[words] = types(words.replace("--duration 30s", "--duration 2s").replace("--duration 10s", "--duration 2s"), folder, shell, pid)
-    return said

@@ -3,14 +3,20 @@
 Owns: finding both, and the environment of that reader's shell. Never: judges what a command prints.
 """
 
+import os
 import re
 import shlex
+import signal
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from recording import REPOSITORY, Workshop, binary
 
 TOOLS = REPOSITORY / "build/tools"
+# As long as a program may need to come up beside other tests.
+COMES_UP_SECONDS = 60
 
 
 def blocks(name: str) -> list[str]:
@@ -49,3 +55,28 @@ def types(command: str, folder: Path, environment: dict[str, str], pid: int | No
     done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout
+
+
+def follow(typed: list[str], folder: Path, shell: dict[str, str], pid: int | None = None) -> dict[str, str]:
+    """What each command printed, by its words before a comment. A recording takes two seconds."""
+    said = {}
+    for command in typed:
+        if not of_a_terminal(command):
+            words = command.split("#")[0].strip()
+            said[words] = types(words.replace("--duration 30s", "--duration 2s").replace("--duration 10s", "--duration 2s"), folder, shell, pid)
+    return said
+
+
+@contextmanager
+def running(words: list[str], folder: Path, shell: dict[str, str]) -> Iterator[subprocess.Popen]:
+    """What it prints is in the file `said`."""
+    with (
+        (folder / "said").open("w") as said,
+        subprocess.Popen(words, cwd=folder, env=shell, stdout=said, stderr=subprocess.STDOUT, start_new_session=True) as process,
+    ):
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                # Its children, too.
+                os.killpg(process.pid, signal.SIGKILL)
