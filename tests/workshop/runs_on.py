@@ -147,6 +147,7 @@ TABLE: dict[str, Row] = {
     "tests/package/test_api_interrupted.py": Spread(KINDS),
     "tests/package/test_api_replacing.py": ONE,
     "tests/package/test_recipe_of_celery.py": ONE,
+    "tests/package/test_recipe_of_docker.py": ONE,
     "tests/package/test_recipes.py": ONE,
     "tests/package/test_recipes_of_programs.py": ONE,
     "tests/package/test_wheel.py::test_python_m_genba_runs_with_its_own_interpreter": ("3.11", *KINDS),

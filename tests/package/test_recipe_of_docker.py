@@ -1,0 +1,106 @@
+"""docs/recipes/docker.md, followed in namespaces of their own, which are what a container is made of: no test here has Docker's daemon."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from recipes import COMES_UP_SECONDS, blocks, commands, environment, follow, of_a_run, running
+from recording import Workshop
+from running_program import until
+
+# It has something to show when it says that it is ready, and goes on until it is asked to end, as a server does.
+APP = """
+import signal, sys, time
+def prices():
+    return sum(number % 7 for number in range(10_000))
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(5))
+until = time.process_time() + 0.5
+while time.process_time() < until: prices()
+print("ready", flush=True)
+while True: prices()
+"""
+CONTAINER = ["unshare", "--pid", "--mount", "--fork", "--kill-child", "--mount-proc"]
+# All that is mounted, as in an image whose files nobody may write, but for one folder.
+READ_ONLY = 'mount --rbind / / && mount -o remount,ro,bind / && mount -o remount,ro,bind /tmp 2>/dev/null; mount -t tmpfs none "$1"; shift; exec "$@"'
+
+
+@pytest.fixture(autouse=True)
+def with_namespaces() -> None:
+    if os.geteuid() != 0 or shutil.which("unshare") is None or subprocess.run([*CONTAINER, "true"], capture_output=True).returncode:
+        pytest.skip("a pid namespace with a /proc of its own needs root and unshare (util-linux)")
+
+
+@pytest.fixture
+def shell(workshop: Workshop, tmp_path: Path) -> dict[str, str]:
+    (tmp_path / "app.py").write_text(APP)
+    return environment(workshop)
+
+
+def of_the_image(data: Path) -> list[str]:
+    """The recipe's CMD, with this folder as its volume."""
+    [words] = [json.loads(found) for text in blocks("docker") for found in re.findall(r"^ *CMD (\[.*\])$", text, re.MULTILINE)]
+    assert words[:2] == ["genba", "run"]
+    return [word.replace("/data/", f"{data}/") for word in words]
+
+
+def first_process(unshared: int) -> int:
+    return int(Path(f"/proc/{unshared}/task/{unshared}/children").read_text())
+
+
+def is_ready(folder: Path) -> bool:
+    return until(lambda: "ready" in (folder / "said").read_text(), COMES_UP_SECONDS)
+
+
+def test_genba_in_the_image(shell: dict[str, str], tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    with running([*CONTAINER, *of_the_image(data)], tmp_path, shell) as container:
+        assert is_ready(tmp_path), (tmp_path / "said").read_text()
+        # As `docker stop` does.
+        os.kill(first_process(container.pid), signal.SIGTERM)
+        assert container.wait(timeout=60) == 5, (tmp_path / "said").read_text()
+    readers = [command.replace(" --open", "") for command in commands("docker") if command.endswith(" app.genba")]
+    assert len(readers) == 2
+    assert "prices" in follow(readers, data, shell)["genba report app.genba"]
+    assert (data / "app.html").exists()
+
+
+def test_an_image_that_nobody_may_write(shell: dict[str, str], tmp_path: Path) -> None:
+    """With the folder that the recipe names; a container has such a folder, or a volume."""
+    volume = tmp_path / "volume"
+    volume.mkdir()
+    inside = ["sh", "-c", READ_ONLY, "sh", str(volume), "sh", "-c", f"! touch {tmp_path}/one 2>/dev/null && exec {shlex.join(of_the_image(volume))}"]
+    with running([*CONTAINER, *inside], tmp_path, {**shell, "XDG_CACHE_HOME": str(volume)}) as container:
+        assert is_ready(tmp_path), (tmp_path / "said").read_text()
+        genba = first_process(container.pid)
+        seen = Path(f"/proc/{genba}/root{volume}")
+        assert until(lambda: (seen / "app.genba").exists()) and (seen / "genba").is_dir(), list(seen.iterdir())
+        os.kill(genba, signal.SIGTERM)
+        assert container.wait(timeout=60) == 5, (tmp_path / "said").read_text()
+
+
+def test_a_container_that_runs_already(shell: dict[str, str], tmp_path: Path) -> None:
+    typed = [command for command in commands("docker") if of_a_run(command)]
+    assert [command.split()[1] for command in typed] == ["ps", "dump", "attach"]
+    private = ["sh", "-c", 'mount -t tmpfs none /tmp && exec "$@"', "sh"]
+    if str(tmp_path).startswith("/tmp/"):
+        # The folder of the test is hidden by it.
+        private[2] = f'app=$(cat {tmp_path}/app.py) && mount -t tmpfs none /tmp && cd /tmp && exec python3 -c "$app"'
+    with running([*CONTAINER, *private, "python3", "app.py"], tmp_path, shell) as container:
+        assert is_ready(tmp_path), (tmp_path / "said").read_text()
+        pid = first_process(container.pid)
+        there = sorted(os.listdir(f"/proc/{pid}/root/tmp"))
+        said = follow(typed, tmp_path, shell, pid)
+        assert re.search(rf"^ *{pid} ", said["genba ps"], re.MULTILINE), said["genba ps"]
+        assert "prices" in said["genba dump PID"], said["genba dump PID"]
+        assert until(lambda: sorted(os.listdir(f"/proc/{pid}/root/tmp")) == there)
+        assert len(list(tmp_path.glob("*.genba"))) == 1
+        os.kill(pid, signal.SIGTERM)
+        assert container.wait(timeout=60) == 5, (tmp_path / "said").read_text()
