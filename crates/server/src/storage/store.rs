@@ -21,6 +21,8 @@ use crate::words::random;
 /// Of one part of a large object. S3 wants at least 5 MiB.
 const PART_BYTES: usize = 8 << 20;
 const PARTS_AT_ONCE: usize = 2;
+/// Files of all uploads together: each takes the memory of its parts.
+const PUTS_AT_ONCE: usize = 8;
 /// By all tasks that delete.
 const DELETES_AT_ONCE: usize = 8;
 /// A store in which so many of a list cannot be deleted does not answer.
@@ -39,6 +41,7 @@ pub struct Store {
     /// Of a store that is a folder.
     folder: Option<Arc<LocalFileSystem>>,
     prefix: Key,
+    put_turns: Arc<Semaphore>,
     delete_turns: Arc<Semaphore>,
 }
 
@@ -79,7 +82,8 @@ impl Store {
     }
 
     fn new(objects: Arc<dyn ObjectStore>, folder: Option<Arc<LocalFileSystem>>, prefix: Key) -> Store {
-        Store { objects, folder, prefix, delete_turns: Arc::new(Semaphore::new(DELETES_AT_ONCE)) }
+        let turns = |at_once| Arc::new(Semaphore::new(at_once));
+        Store { objects, folder, prefix, put_turns: turns(PUTS_AT_ONCE), delete_turns: turns(DELETES_AT_ONCE) }
     }
 
     pub fn is_folder(&self) -> bool {
@@ -119,8 +123,9 @@ impl Store {
         self.objects.put(key, bytes.into()).await.map(drop).map_err(|error| failed("put", &error))
     }
 
-    /// A whole file, in parts where it is large.
+    /// A whole file, in parts where it is large. It waits for its turn without a limit of its own, and without bytes in memory.
     pub async fn put_file(&self, key: &Key, file: &Path) -> Result<(), Problem> {
+        let _turn = self.put_turns.acquire().await;
         let unread = |error: std::io::Error| Problem::internal("a scratch file", &error);
         let mut source = tokio::fs::File::open(file).await.map_err(unread)?;
         let mut part = read_part(&mut source).await.map_err(unread)?;
@@ -325,6 +330,35 @@ mod tests {
             deleting.await.expect("a task").expect("they are deleted");
             assert_eq!(turns_left, 0, "all of them are in use at once");
             assert!(store.list(UPLOADS).await.expect("a list").is_empty());
+        });
+    }
+
+    #[test]
+    fn files_are_put_several_at_a_time_and_the_others_wait() {
+        let slow = ThrottleConfig { wait_put_per_call: EACH, ..ThrottleConfig::default() };
+        let store = Store::new(Arc::new(ThrottledStore::new(InMemory::new(), slow)), None, Key::default());
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("scratch");
+        std::fs::write(&file, b"some bytes").expect("a file");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let put = |number: usize| {
+                let (store, file) = (store.clone(), file.clone());
+                let key = store.key(&[CONTENT, &number.to_string()]);
+                tokio::spawn(async move { store.put_file(&key, &file).await })
+            };
+            let putting: Vec<_> = (0..3 * PUTS_AT_ONCE).map(put).collect();
+            let mut turns_left = PUTS_AT_ONCE;
+            while !putting.iter().all(tokio::task::JoinHandle::is_finished) {
+                turns_left = turns_left.min(store.put_turns.available_permits());
+                tokio::task::yield_now().await;
+            }
+            for put in putting {
+                put.await.expect("a task").expect("it is put");
+            }
+            assert_eq!(turns_left, 0, "all of them are in use at once");
+            assert_eq!(store.list(CONTENT).await.expect("a list").len(), 3 * PUTS_AT_ONCE);
+            assert_eq!(store.put_turns.available_permits(), PUTS_AT_ONCE);
         });
     }
 
