@@ -86,12 +86,15 @@ export async function startFake({ recordings = team(), login = true, scopes = ["
     answer.end(name === "viewer" ? fake.viewer : await readFile(new URL(name, dist)));
   };
 
+  /** Where a list goes on behind so many. */
+  const goesOn = (list, end, place) => (end < list.length ? { next: String(end), reached: { place: place(list[end - 1]), id: list[end - 1].id } } : { next: null, reached: null });
+
   /** Of a list that is too long to look at all of it: the cursor counts what was looked at. */
-  const listedPart = ({ query, sort, from }) => {
+  const listedPart = ({ query, sort, place, from }) => {
     const part = [...fake.recordings].sort(sort);
     const matching = (at) => part.slice(at, at + lookedMax).filter((recording) => matches(recording, query));
     return {
-      recordings: matching(from), next: from + lookedMax < part.length ? String(from + lookedMax) : null, matched: matching(0).length, matched_is_least: true, all: part.length,
+      recordings: matching(from), ...goesOn(part, from + lookedMax, place), matched: matching(0).length, matched_is_least: true, all: part.length,
       all_bytes: part.reduce((sum, { bytes }) => sum + bytes, 0), live: 0, chips: [],
     };
   };
@@ -101,13 +104,15 @@ export async function startFake({ recordings = team(), login = true, scopes = ["
     const limit = Number(url.searchParams.get("limit") ?? 50);
     const from = Number(url.searchParams.get("cursor") ?? 0);
     const counted = query === "" ? Infinity : countedMax;
-    const sort = { newest: (a, b) => b.created_ms - a.created_ms, oldest: (a, b) => a.created_ms - b.created_ms, cpu: (a, b) => b.facts.cpu_ns - a.facts.cpu_ns, wall: (a, b) => b.facts.wall_ns - a.facts.wall_ns, size: (a, b) => b.bytes - a.bytes }[url.searchParams.get("sort")];
+    const order = url.searchParams.get("sort");
+    const place = { cpu: ({ facts }) => facts.cpu_ns, wall: ({ facts }) => facts.wall_ns, size: ({ bytes }) => bytes }[order] ?? (({ created_ms }) => created_ms);
+    const sort = (a, b) => (order === "oldest" ? place(a) - place(b) : place(b) - place(a));
     const found = fake.recordings.filter((recording) => matches(recording, query)).sort(sort);
-    if (query !== "" && lookedMax < fake.recordings.length) return listedPart({ query, sort, from });
+    if (query !== "" && lookedMax < fake.recordings.length) return listedPart({ query, sort, place, from });
     const tags = ["production", "main"].map((tag) => ({ query: `tag:${tag}`, label: tag, count: found.filter((recording) => recording.tags.includes(tag)).length }));
     const mine = { query: "who:sam", label: "mine", count: found.filter(({ owner }) => owner === "sam").length };
     return {
-      recordings: found.slice(from, from + limit), next: from + limit < found.length ? String(from + limit) : null, matched: Math.min(found.length, counted), matched_is_least: found.length > counted, all: fake.recordings.length,
+      recordings: found.slice(from, from + limit), ...goesOn(found, from + limit, place), matched: Math.min(found.length, counted), matched_is_least: found.length > counted, all: fake.recordings.length,
       all_bytes: fake.recordings.reduce((sum, { bytes }) => sum + bytes, 0), live: found.filter(({ live }) => live).length, chips: [mine, ...tags].filter(({ count }) => count > 0),
     };
   };

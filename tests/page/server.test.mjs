@@ -200,6 +200,24 @@ test("a search of which the server looks at a part at a time goes on by itself",
   }, { recordings, lookedMax: 50 });
 });
 
+test("what was deleted in a part of the list leaves it, although nothing else matches there; what was found behind that part stays", async () => {
+  const recordings = Array.from({ length: 130 }, (_, at) => madeRecording(`app-${at}.py`, ["one place", "x"], "busy", { cpu_ns: 1e9, wall_ns: 1e9, owner: [0, 1, 129].includes(at) ? "lena" : "sam" }));
+  await onPage("/?q=who%3Alena", async (page, fake) => {
+    const [others, own, last] = [0, 1, 129].map((at) => fake.recordings[at].id);
+    await page.locator(`[data-row="${last}"]`).waitFor({ state: "attached" });
+    await page.locator("[data-link], [data-no-links]").first().waitFor({ state: "attached" });
+    assert.deepEqual(await programs(page), ["app-0.py", "app-1.py", "app-129.py"]);
+    // Somebody else deletes one, and who looks at the list another one.
+    fake.recordings.shift();
+    await page.locator(`[data-row="${own}"] .rec-spark`).click();
+    await page.locator("[data-delete]").click();
+    await page.locator("[data-sure]").getByRole("button", { name: "Delete" }).click();
+    await page.locator(`[data-row="${others}"]`).waitFor({ state: "detached" });
+    assert.deepEqual(await programs(page), ["app-129.py"]);
+    assert.equal(await words(page, "[data-matched]"), "1 of 128");
+  }, { recordings, lookedMax: 50 });
+});
+
 test("a link is made, copied, opened by nobody, and revoked", async () => {
   await onPage("/", async (page, fake) => {
     assert.match(await words(page, '[data-link="aR3v-9Lpe"]'), /^aR3v-9Lpe \d+ \w+, opened 6 times Revoke$/);

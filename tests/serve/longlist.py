@@ -11,6 +11,8 @@ PAGES = 3
 FIRST_ID = 1_000_000_000_000_000
 ROWS = f"WITH RECURSIVE made(place) AS (SELECT 1 UNION ALL SELECT place + 1 FROM made WHERE place < {RECORDINGS})"
 ID = f"CAST({FIRST_ID} + place AS TEXT)"
+# Where the first pages end, by the place of their last row.
+REACHED = {"newest": [15_001, 5_001], "oldest": [10_000, 20_000]}
 # The oldest one alone has both tags.
 STATEMENTS = (
     f"""{ROWS} INSERT INTO recordings (id, name, state, live, listed, owner, tags, created_ms, touched_ms, bytes, program, cpu_ns, wall_ns)
@@ -29,12 +31,17 @@ def check_parts(client: Client) -> None:
     for (words, sort), ids in searches.items():
         pages = pages_of(client, words, sort)
         assert [[one["id"] for one in page["recordings"]] for page in pages] == ids, (words, sort)
+        assert [page["reached"] for page in pages] == [*(reached(place) for place in REACHED[sort]), None], (words, sort)
         # Counted is what the first page looks at.
         assert {(page["matched"], page["matched_is_least"]) for page in pages} == {(len(ids[0]), True)}, (words, sort)
     # A page that is full needs no other.
     full = client.get("/api/recordings", query={"q": "tag:even size>0B", "limit": "10"}).expect(200).json()
     assert [int(one["id"]) - FIRST_ID for one in full["recordings"]] == list(range(RECORDINGS, RECORDINGS - 20, -2))
     assert (full["matched"], full["matched_is_least"]) == (1_000, True)
+
+
+def reached(place: int) -> dict[str, int | str]:
+    return {"place": place, "id": str(FIRST_ID + place)}
 
 
 def pages_of(client: Client, words: str, sort: str) -> list[dict]:

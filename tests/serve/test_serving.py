@@ -178,6 +178,8 @@ def test_pages_of_the_list_leave_nothing_out(server: Server, golden: bytes) -> N
     client = server.client()
     for number in range(7):
         client.push(golden, f"{number}.genba")
+    created, facts = lambda one: one["created_ms"], lambda name: lambda one: one["facts"][name] or 0
+    places = {"newest": created, "oldest": created, "cpu": facts("cpu_ns"), "wall": facts("wall_ns"), "size": lambda one: one["bytes"]}
     for sort, order in (("newest", "6543210"), ("oldest", "0123456"), ("cpu", None), ("wall", None), ("size", None)):
         seen, cursor = "", None
         while True:
@@ -185,6 +187,8 @@ def test_pages_of_the_list_leave_nothing_out(server: Server, golden: bytes) -> N
             page = client.get("/api/recordings", query=query).expect(200).json()
             seen += "".join(one["name"][0] for one in page["recordings"])
             cursor = page["next"]
+            *_, last = page["recordings"]
+            assert page["reached"] == (None if cursor is None else {"place": places[sort](last), "id": last["id"]}), sort
             if cursor is None:
                 break
         assert sorted(seen) == list("0123456") and order in (None, seen), sort

@@ -3,6 +3,7 @@ import { damaged, Damaged, list, object, oneOf, orNull, text, whole } from "../t
 import type { Value } from "../tables/read";
 import type { Count, Ms, Ns } from "../units";
 import { grouped } from "../words";
+import type { Sort } from "./addresses";
 
 export interface Facts {
   readonly program: string;
@@ -68,9 +69,25 @@ export function matchWords(counted: Matched): string {
   return `${matchedWords(counted)} ${matched === 1 && !isLeast ? "recording matches" : "recordings match"}`;
 }
 
+/** The last recording that the server looked at for a page: what the list is ordered by, and the id among equal ones. */
+export interface Reached {
+  readonly place: number;
+  readonly id: string;
+}
+
+/** Whether the list has it behind what a page reached. Nothing is behind the end of the list. */
+export function isBehind({ id, created, bytes, facts }: Recording, sort: Sort, reached: Reached | null): boolean {
+  if (reached === null || id === reached.id) return false;
+  const place = { newest: created, oldest: created, cpu: facts?.cpu ?? 0, wall: facts?.wall ?? 0, size: bytes }[sort];
+  const isLess = place === reached.place ? id < reached.id : place < reached.place;
+  return isLess === (sort !== "oldest");
+}
+
 export interface Listed extends Matched {
   readonly recordings: readonly Recording[];
   readonly next: string | null;
+  /** Where `next` goes on. */
+  readonly reached: Reached | null;
   readonly all: number;
   readonly allBytes: number;
   readonly live: number;
@@ -95,6 +112,10 @@ export function decodeListed(at: Value): Listed {
   return {
     recordings: list(field("recordings"), decodeRecording),
     next: orNull(field("next"), text),
+    reached: orNull(field("reached"), (value) => {
+      const reached = object(value);
+      return { place: whole(reached("place")), id: text(reached("id")) };
+    }),
     matched: whole(field("matched")),
     isLeast: flag(field("matched_is_least")),
     all: whole(field("all")),

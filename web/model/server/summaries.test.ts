@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Damaged } from "../tables/read";
 import type { Ms } from "../units";
-import { decodeLink, decodeListed, decodeRecording } from "./recordings";
+import { SORTS } from "./addresses";
+import { decodeLink, decodeListed, decodeRecording, isBehind } from "./recordings";
 import { isWorking, linkWords, readerRows, sizeWords, sparkPath, verdictOf } from "./summaries";
 
 const facts = {
@@ -38,8 +39,22 @@ test("links lead to this server", () => {
 });
 
 test("a whole list", () => {
-  const listed = decodeListed({ field: "", value: { recordings: [recording], next: null, matched: 1, matched_is_least: false, all: 412, all_bytes: 5, live: 0, chips: [{ query: "tag:main", label: "main", count: 11 }] } });
-  assert.deepEqual([listed.recordings.length, listed.all, listed.chips[0]?.label], [1, 412, "main"]);
+  const listed = decodeListed({ field: "", value: { recordings: [recording], next: "b", reached: { place: 1, id: "ab12" }, matched: 1, matched_is_least: false, all: 412, all_bytes: 5, live: 0, chips: [{ query: "tag:main", label: "main", count: 11 }] } });
+  assert.deepEqual([listed.recordings.length, listed.reached, listed.all, listed.chips[0]?.label], [1, { place: 1, id: "ab12" }, 412, "main"]);
+});
+
+test("what is behind the place that a page reached, in each order", () => {
+  const row = (id: string, place: number): ReturnType<typeof decodeRecording> => decoded({ id, created_ms: place, bytes: place, facts: { ...facts, cpu_ns: place, wall_ns: place } });
+  for (const sort of SORTS) {
+    const isAfter = (id: string, place: number): boolean => isBehind(row(id, place), sort, { place: 50, id: "m" });
+    const isDown = sort !== "oldest";
+    assert.deepEqual([isAfter("a", 49), isAfter("z", 51)], [isDown, !isDown], sort);
+    // Equal ones are ordered by their ids; the one that was reached was listed.
+    assert.deepEqual([isAfter("a", 50), isAfter("m", 50), isAfter("z", 50)], [isDown, false, !isDown], sort);
+    assert.equal(isBehind(row("a", 49), sort, null), false);
+  }
+  // As the server orders those of which nothing is known yet.
+  assert.equal(isBehind(decoded({ facts: null }), "cpu", { place: 1, id: "m" }), true);
 });
 
 test("what a reader can see", () => {

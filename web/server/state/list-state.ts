@@ -5,6 +5,7 @@ import { batch, signal } from "@preact/signals";
 import type { Signal } from "@preact/signals";
 import { listAddress, takeListAddress } from "../../model/server/addresses";
 import type { Asked } from "../../model/server/addresses";
+import { isBehind } from "../../model/server/recordings";
 import type { Chip, Facts, Listed, Recording } from "../../model/server/recordings";
 import { isAway, problemFrom } from "../api/ask";
 import type { Problem } from "../api/ask";
@@ -108,10 +109,10 @@ export function createListState(site: Site): ListState {
       const limit = Math.min(PAGE_MAX, Math.max(PAGE, had));
       const listed = await readRecordings(asked.value, { limit, signal });
       if (isStale(signal) || isBusy()) return;
-      // The server looked at a part of the list only: what it found behind that before stays, and so does the place to go on from.
+      // What was found behind the place that the server reached stays. Those before it that were not found again are gone, or match no more.
+      const beyond = (rows.value ?? []).filter((row) => isBehind(row, asked.value.sort, listed.reached));
+      // It looked at a part of the list only: the place to go on from stays, too.
       const isPart = listed.next !== null && listed.recordings.length < limit;
-      const old = rows.value ?? [];
-      const beyond = isPart ? behind(old, listed.recordings.at(-1)?.id) : had > PAGE_MAX ? old.slice(PAGE_MAX) : [];
       batch(() => {
         if (beyond.length === 0 && !isPart) next.value = listed.next;
         take(listed, beyond);
@@ -266,12 +267,6 @@ function firstId(recordings: readonly Recording[]): string | null {
 /** The server counts no further than the first part of a long list; as many as are there match, and at its end no others do. */
 function countedOn(counts: Counts, found: number, isAll: boolean): Counts {
   return counts.isLeast && found >= counts.matched ? { ...counts, matched: found, isLeast: !isAll } : counts;
-}
-
-/** What was found behind a recording and stays; without one, all. Those before it that were not found again are gone, or match no more. */
-function behind(recordings: readonly Recording[], id: string | undefined): readonly Recording[] {
-  const last = recordings.findIndex((recording) => recording.id === id);
-  return recordings.filter(({ live }, at) => live || at > last);
 }
 
 /** Live ones first; among themselves as the server sorted them. */

@@ -57,12 +57,20 @@ enum Sort {
 struct Page<'r> {
     recordings: Vec<Shown<'r>>,
     next: Option<String>,
+    reached: Option<Reached>,
     matched: u64,
     matched_is_least: bool,
     all: u64,
     all_bytes: u64,
     live: u64,
     chips: Vec<Chip>,
+}
+
+/// Where `next` goes on, for whoever has rows of earlier pages: which of them this page would have had.
+#[derive(Serialize)]
+struct Reached {
+    place: i64,
+    id: String,
 }
 
 #[derive(Serialize)]
@@ -101,9 +109,10 @@ pub async fn list(State(state): State<AppState>, Known(caller): Known, Asked(ask
     let chips = if caller.may(Scope::Read) { chips(&state, &caller).await? } else { Vec::new() };
     let keep_days = settings::keep_days(database).await?;
     let recordings = page.recordings.iter().map(|recording| Shown::of(recording, &caller, keep_days)).collect();
-    let next = page.next.map(|mark| URL_SAFE_NO_PAD.encode(format!("{},{}", mark.value, mark.id)));
+    let next = page.next.as_ref().map(|mark| URL_SAFE_NO_PAD.encode(format!("{},{}", mark.value, mark.id)));
+    let reached = page.next.map(|Mark { value, id }| Reached { place: value, id });
     let Matched { recordings: matched, is_least: matched_is_least } = matched;
-    json(StatusCode::OK, &Page { recordings, next, matched, matched_is_least, all, all_bytes, live, chips })
+    json(StatusCode::OK, &Page { recordings, next, reached, matched, matched_is_least, all, all_bytes, live, chips })
 }
 
 fn mark(cursor: &str) -> Result<Mark, Problem> {
