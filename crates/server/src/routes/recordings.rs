@@ -86,7 +86,7 @@ pub async fn list(State(state): State<AppState>, Known(caller): Known, Asked(ask
     if !(1..=PAGE_MAX).contains(&limit) {
         return Err(Problem::bad_request(format!("limit is 1 to {PAGE_MAX}")));
     }
-    let after = asked.cursor.as_deref().map(mark).transpose()?;
+    let after = asked.cursor.as_deref().map(cursor).transpose()?;
     let order = match asked.sort {
         Sort::Newest => Order::Newest,
         Sort::Oldest => Order::Oldest,
@@ -102,26 +102,58 @@ pub async fn list(State(state): State<AppState>, Known(caller): Known, Asked(ask
     filter.conditions.extend(filter.owner.as_deref().map(Condition::of_owner));
     let (listed, _) = state.totals(None).await?;
     let plan = listing::plan(database, &filter, listed).await?;
-    let page = listing::page(database, &plan, order, after.as_ref(), limit).await?;
+    let page = listing::page(database, &plan, order, after.as_ref().map(|after| &after.mark), limit).await?;
     let (all, all_bytes) = state.totals(only_own.as_deref()).await?;
     let live = listing::live(database, only_own.as_deref()).await?;
-    let matched = if is_whole { Matched::exactly(all) } else { listing::matched(database, &plan, order).await? };
+    let matched = match &after {
+        _ if is_whole => Matched::exactly(all),
+        Some(after) => after.matched,
+        None => listing::matched(database, &plan, order).await?,
+    };
     let chips = if caller.may(Scope::Read) { chips(&state, &caller).await? } else { Vec::new() };
     let keep_days = settings::keep_days(database).await?;
     let recordings = page.recordings.iter().map(|recording| Shown::of(recording, &caller, keep_days)).collect();
-    let next = page.next.as_ref().map(|mark| URL_SAFE_NO_PAD.encode(format!("{},{}", mark.value, mark.id)));
+    let next = page.next.clone().map(|mark| Cursor { mark, matched }.said());
     let reached = page.next.map(|Mark { value, id }| Reached { place: value, id });
     let Matched { recordings: matched, is_least: matched_is_least } = matched;
     json(StatusCode::OK, &Page { recordings, next, reached, matched, matched_is_least, all, all_bytes, live, chips })
 }
 
-fn mark(cursor: &str) -> Result<Mark, Problem> {
-    let bytes = URL_SAFE_NO_PAD.decode(cursor).ok();
+/// `next` of a page, for whoever asks on.
+#[derive(Debug, PartialEq, Eq)]
+struct Cursor {
+    mark: Mark,
+    /// As the first page counted it: the others need not.
+    matched: Matched,
+}
+
+impl Cursor {
+    /// `1795000000000,ab12cd34ef56gh78,1000,+`, where `+` says that more may match.
+    fn said(&self) -> String {
+        let Cursor { mark: Mark { value, id }, matched } = self;
+        let more = if matched.is_least { "+" } else { "" };
+        URL_SAFE_NO_PAD.encode(format!("{value},{id},{},{more}", matched.recordings))
+    }
+
+    fn of(words: &str) -> Option<Cursor> {
+        let mut parts = words.split(',');
+        let value = parts.next()?.parse::<i64>().ok()?;
+        let id = parts.next().filter(|id| random::is_id(id))?.to_owned();
+        let recordings = parts.next()?.parse::<u32>().ok()?.into();
+        let is_least = match parts.next()? {
+            "" => false,
+            "+" => true,
+            _ => return None,
+        };
+        let cursor = Cursor { mark: Mark { value, id }, matched: Matched { recordings, is_least } };
+        parts.next().is_none().then_some(cursor)
+    }
+}
+
+fn cursor(said: &str) -> Result<Cursor, Problem> {
+    let bytes = URL_SAFE_NO_PAD.decode(said).ok();
     let words = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
-    let parts = words.as_deref().and_then(|words| words.split_once(','));
-    let parts = parts.filter(|(_, id)| random::is_id(id));
-    let mark = parts.and_then(|(value, id)| Some(Mark { value: value.parse().ok()?, id: id.to_owned() }));
-    mark.ok_or_else(|| {
+    words.as_deref().and_then(Cursor::of).ok_or_else(|| {
         Problem::bad_request("this cursor is none of this server's").hint("leave it out: the list begins anew")
     })
 }
@@ -243,4 +275,24 @@ pub async fn delete(
     let recording = changeable(&state, &id, &caller).await?;
     state.keeper.delete(&recording).await?;
     Ok(empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_says_where_the_list_goes_on_and_what_was_counted() {
+        let id = random::id().expect("an id");
+        for (value, recordings, is_least) in [(0, 0, true), (1_795_000_000_000, 1_000, true), (7, 17, false)] {
+            let said = Cursor { mark: Mark { value, id: id.clone() }, matched: Matched { recordings, is_least } };
+            assert_eq!(cursor(&said.said()), Ok(said));
+        }
+        let wrong = ["", "1", "1,2", "1,{},3", "x,{},3,", "1,{},-3,", "1,{},3,-", "1,{},3,+,", "1,short,3,+"];
+        for words in wrong.map(|words| words.replace("{}", &id)) {
+            let problem = cursor(&URL_SAFE_NO_PAD.encode(&words)).expect_err(&words);
+            assert!(problem.status == 400 && problem.hint.is_some(), "{words}: {problem:?}");
+        }
+        cursor("no base64!").expect_err("letters of no cursor");
+    }
 }
