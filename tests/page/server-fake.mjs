@@ -94,7 +94,7 @@ export async function startFake({ recordings = team(), login = true, scopes = ["
     const part = [...fake.recordings].sort(sort);
     const matching = (at) => part.slice(at, at + lookedMax).filter((recording) => matches(recording, query));
     return {
-      recordings: matching(from), ...goesOn(part, from + lookedMax, place), matched: matching(0).length, matched_is_least: true, all: part.length,
+      recordings: matching(from), ...goesOn(part, from + lookedMax, place), looked: from + lookedMax < part.length ? from + lookedMax : null, matched: matching(0).length, matched_is_least: true, all: part.length,
       all_bytes: part.reduce((sum, { bytes }) => sum + bytes, 0), live: 0, chips: [],
     };
   };
@@ -112,7 +112,7 @@ export async function startFake({ recordings = team(), login = true, scopes = ["
     const tags = ["production", "main"].map((tag) => ({ query: `tag:${tag}`, label: tag, count: found.filter((recording) => recording.tags.includes(tag)).length }));
     const mine = { query: "who:sam", label: "mine", count: found.filter(({ owner }) => owner === "sam").length };
     return {
-      recordings: found.slice(from, from + limit), ...goesOn(found, from + limit, place), matched: Math.min(found.length, counted), matched_is_least: found.length > counted, all: fake.recordings.length,
+      recordings: found.slice(from, from + limit), ...goesOn(found, from + limit, place), looked: null, matched: Math.min(found.length, counted), matched_is_least: found.length > counted, all: fake.recordings.length,
       all_bytes: fake.recordings.reduce((sum, { bytes }) => sum + bytes, 0), live: found.filter(({ live }) => live).length, chips: [mine, ...tags].filter(({ count }) => count > 0),
     };
   };

@@ -188,6 +188,8 @@ test("a search of which the server looks at a part at a time goes on by itself",
     const asked = page.waitForRequest((request) => isSecondPart(new URL(request.url())));
     await page.getByRole("searchbox").fill("who:nobody");
     await asked;
+    // Nothing was found yet: how far it has come is told meanwhile.
+    await until(page, "[data-more]", "Loading… · looked through 50 of 130");
     await page.getByRole("searchbox").fill("who:lena");
     await page.locator("[data-row]").waitFor({ state: "attached" });
     assert.deepEqual(await programs(page), ["app-129.py"]);

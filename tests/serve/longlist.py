@@ -32,6 +32,7 @@ def check_parts(client: Client) -> None:
         pages = pages_of(client, words, sort)
         assert [[one["id"] for one in page["recordings"]] for page in pages] == ids, (words, sort)
         assert [page["reached"] for page in pages] == [*(reached(place) for place in REACHED[sort]), None], (words, sort)
+        assert [page["looked"] for page in pages] == [10_000, 20_000, None], (words, sort)
         # Counted is what the first page looks at.
         assert {(page["matched"], page["matched_is_least"]) for page in pages} == {(len(ids[0]), True)}, (words, sort)
     # The first page counts, and the others tell its number, whatever became of what it counted.
@@ -43,7 +44,7 @@ def check_parts(client: Client) -> None:
     # A page that is full needs no other.
     full = client.get("/api/recordings", query={"q": "tag:even size>0B", "limit": "10"}).expect(200).json()
     assert [int(one["id"]) - FIRST_ID for one in full["recordings"]] == list(range(RECORDINGS, RECORDINGS - 20, -2))
-    assert (full["matched"], full["matched_is_least"]) == (1_000, True)
+    assert (full["matched"], full["matched_is_least"], full["looked"]) == (1_000, True, 19)
 
 
 def reached(place: int) -> dict[str, int | str]:

@@ -83,11 +83,18 @@ export function isBehind({ id, created, bytes, facts }: Recording, sort: Sort, r
   return isLess === (sort !== "oldest");
 }
 
+/** How far a search has come that the server makes a part at a time. Some may be deleted meanwhile. */
+export function lookedWords(looked: number, all: number): string {
+  return `looked through ${grouped(Math.min(looked, all))} of ${grouped(all)}`;
+}
+
 export interface Listed extends Matched {
   readonly recordings: readonly Recording[];
   readonly next: string | null;
   /** Where `next` goes on. */
   readonly reached: Reached | null;
+  /** How many the server looked at so far, where each page looks at a part of the list. */
+  readonly looked: number | null;
   readonly all: number;
   readonly allBytes: number;
   readonly live: number;
@@ -116,6 +123,7 @@ export function decodeListed(at: Value): Listed {
       const reached = object(value);
       return { place: whole(reached("place")), id: text(reached("id")) };
     }),
+    looked: orNull(field("looked"), whole),
     matched: whole(field("matched")),
     isLeast: flag(field("matched_is_least")),
     all: whole(field("all")),

@@ -39,8 +39,8 @@ test("links lead to this server", () => {
 });
 
 test("a whole list", () => {
-  const listed = decodeListed({ field: "", value: { recordings: [recording], next: "b", reached: { place: 1, id: "ab12" }, matched: 1, matched_is_least: false, all: 412, all_bytes: 5, live: 0, chips: [{ query: "tag:main", label: "main", count: 11 }] } });
-  assert.deepEqual([listed.recordings.length, listed.reached, listed.all, listed.chips[0]?.label], [1, { place: 1, id: "ab12" }, 412, "main"]);
+  const listed = decodeListed({ field: "", value: { recordings: [recording], next: "b", reached: { place: 1, id: "ab12" }, looked: 10_000, matched: 1, matched_is_least: false, all: 412, all_bytes: 5, live: 0, chips: [{ query: "tag:main", label: "main", count: 11 }] } });
+  assert.deepEqual([listed.recordings.length, listed.reached, listed.looked, listed.all, listed.chips[0]?.label], [1, { place: 1, id: "ab12" }, 10_000, 412, "main"]);
 });
 
 test("what is behind the place that a page reached, in each order", () => {

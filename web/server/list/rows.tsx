@@ -1,6 +1,7 @@
 // The list itself: live recordings, then the others, more of them when the end comes into view.
 import type { JSX, RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { lookedWords } from "../../model/server/recordings";
 import type { Recording } from "../../model/server/recordings";
 import { plural } from "../../model/words";
 import type { ListState } from "../state/list-state";
@@ -63,9 +64,11 @@ function More({ state }: { state: ListState }): JSX.Element | null {
   if (next === null) return null;
   const counts = state.site.counts.value;
   const left = counts === null || counts.isLeast ? "more recordings" : plural(counts.matched - (rows?.length ?? 0), "more recording");
+  const looked = state.looked.value;
   return (
     <button type="button" class="link more-rows" ref={end} data-more onClick={() => void state.more()}>
       {state.isLoadingMore.value ? "Loading…" : left}
+      {looked === null || counts === null ? null : ` · ${lookedWords(looked, counts.all)}`}
     </button>
   );
 }

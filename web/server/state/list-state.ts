@@ -26,6 +26,8 @@ export interface ListState {
   readonly rows: Signal<readonly Recording[] | null>;
   readonly chips: Signal<readonly Chip[]>;
   readonly next: Signal<string | null>;
+  /** How many the server looked at before `next`. Null: a page looks at all that there are, or nothing is behind it. */
+  readonly looked: Signal<number | null>;
   readonly problem: Signal<Problem | null>;
   readonly isLoadingMore: Signal<boolean>;
   readonly selected: Signal<string | null>;
@@ -55,6 +57,7 @@ export function createListState(site: Site): ListState {
   const rows = signal<readonly Recording[] | null>(null);
   const chips = signal<readonly Chip[]>([]);
   const next = signal<string | null>(null);
+  const looked = signal<number | null>(null);
   const problem = signal<Problem | null>(null);
   const isLoadingMore = signal(false);
   const selected = signal<string | null>(null);
@@ -65,6 +68,10 @@ export function createListState(site: Site): ListState {
   let taken: AbortSignal | null = null;
   let typing: ReturnType<typeof setTimeout> | undefined;
 
+  const goOn = (listed: Listed): void => {
+    next.value = listed.next;
+    looked.value = listed.looked;
+  };
   const count = (listed: Listed): void => {
     site.counts.value = countedOn(listed, rows.value?.length ?? 0, next.value === null);
   };
@@ -93,7 +100,7 @@ export function createListState(site: Site): ListState {
       if (isStale(signal)) return;
       batch(() => {
         taken = signal;
-        next.value = listed.next;
+        goOn(listed);
         take(listed, []);
       });
     } catch (error) {
@@ -114,7 +121,7 @@ export function createListState(site: Site): ListState {
       // It looked at a part of the list only: the place to go on from stays, too.
       const isPart = listed.next !== null && listed.recordings.length < limit;
       batch(() => {
-        if (beyond.length === 0 && !isPart) next.value = listed.next;
+        if (beyond.length === 0 && !isPart) goOn(listed);
         take(listed, beyond);
       });
     } catch (error) {
@@ -168,7 +175,7 @@ export function createListState(site: Site): ListState {
     rows.value = inOrder(recordings);
   };
   return {
-    site, asked, typed, rows, chips, next, problem, isLoadingMore, selected, chosen, panelShown, refresh,
+    site, asked, typed, rows, chips, next, looked, problem, isLoadingMore, selected, chosen, panelShown, refresh,
     search: (to) => {
       isTypingStep = false;
       search(to);
@@ -213,7 +220,7 @@ export function createListState(site: Site): ListState {
         if (isStale(signal)) return;
         const known = new Set(rows.value?.map(({ id }) => id));
         batch(() => {
-          next.value = listed.next;
+          goOn(listed);
           change([...(rows.value ?? []), ...listed.recordings.filter(({ id }) => !known.has(id))]);
           count(listed);
           // The pages before may have had none.

@@ -58,6 +58,7 @@ struct Page<'r> {
     recordings: Vec<Shown<'r>>,
     next: Option<String>,
     reached: Option<Reached>,
+    looked: Option<u64>,
     matched: u64,
     matched_is_least: bool,
     all: u64,
@@ -113,39 +114,47 @@ pub async fn list(State(state): State<AppState>, Known(caller): Known, Asked(ask
     let chips = if caller.may(Scope::Read) { chips(&state, &caller).await? } else { Vec::new() };
     let keep_days = settings::keep_days(database).await?;
     let recordings = page.recordings.iter().map(|recording| Shown::of(recording, &caller, keep_days)).collect();
-    let next = page.next.clone().map(|mark| Cursor { mark, matched }.said());
+    let looked_before = after.map_or(0, |after| after.looked);
+    // A token that may only write is not told how many others there are.
+    let looked = page.looked.filter(|_| only_own.is_none()).map(|looked| looked_before + looked);
+    let so_far = looked.unwrap_or(looked_before);
+    let next = page.next.clone().map(|mark| Cursor { mark, looked: so_far, matched }.said());
     let reached = page.next.map(|Mark { value, id }| Reached { place: value, id });
     let Matched { recordings: matched, is_least: matched_is_least } = matched;
-    json(StatusCode::OK, &Page { recordings, next, reached, matched, matched_is_least, all, all_bytes, live, chips })
+    let told = Page { recordings, next, reached, looked, matched, matched_is_least, all, all_bytes, live, chips };
+    json(StatusCode::OK, &told)
 }
 
 /// `next` of a page, for whoever asks on.
 #[derive(Debug, PartialEq, Eq)]
 struct Cursor {
     mark: Mark,
+    /// By the pages so far, where each looks at a part of the list.
+    looked: u64,
     /// As the first page counted it: the others need not.
     matched: Matched,
 }
 
 impl Cursor {
-    /// `1795000000000,ab12cd34ef56gh78,1000,+`, where `+` says that more may match.
+    /// `1795000000000,ab12cd34ef56gh78,10000,17,+`, where `+` says that more may match.
     fn said(&self) -> String {
-        let Cursor { mark: Mark { value, id }, matched } = self;
+        let Cursor { mark: Mark { value, id }, looked, matched } = self;
         let more = if matched.is_least { "+" } else { "" };
-        URL_SAFE_NO_PAD.encode(format!("{value},{id},{},{more}", matched.recordings))
+        URL_SAFE_NO_PAD.encode(format!("{value},{id},{looked},{},{more}", matched.recordings))
     }
 
     fn of(words: &str) -> Option<Cursor> {
         let mut parts = words.split(',');
         let value = parts.next()?.parse::<i64>().ok()?;
         let id = parts.next().filter(|id| random::is_id(id))?.to_owned();
+        let looked = parts.next()?.parse::<u32>().ok()?.into();
         let recordings = parts.next()?.parse::<u32>().ok()?.into();
         let is_least = match parts.next()? {
             "" => false,
             "+" => true,
             _ => return None,
         };
-        let cursor = Cursor { mark: Mark { value, id }, matched: Matched { recordings, is_least } };
+        let cursor = Cursor { mark: Mark { value, id }, looked, matched: Matched { recordings, is_least } };
         parts.next().is_none().then_some(cursor)
     }
 }
@@ -285,10 +294,11 @@ mod tests {
     fn a_cursor_says_where_the_list_goes_on_and_what_was_counted() {
         let id = random::id().expect("an id");
         for (value, recordings, is_least) in [(0, 0, true), (1_795_000_000_000, 1_000, true), (7, 17, false)] {
-            let said = Cursor { mark: Mark { value, id: id.clone() }, matched: Matched { recordings, is_least } };
+            let (mark, matched) = (Mark { value, id: id.clone() }, Matched { recordings, is_least });
+            let said = Cursor { mark, looked: 10_000, matched };
             assert_eq!(cursor(&said.said()), Ok(said));
         }
-        let wrong = ["", "1", "1,2", "1,{},3", "x,{},3,", "1,{},-3,", "1,{},3,-", "1,{},3,+,", "1,short,3,+"];
+        let wrong = ["", "1,{}", "1,{},3,4", "x,{},3,4,", "1,{},-3,4,", "1,{},3,4,-", "1,{},3,4,+,", "1,short,3,4,+"];
         for words in wrong.map(|words| words.replace("{}", &id)) {
             let problem = cursor(&URL_SAFE_NO_PAD.encode(&words)).expect_err(&words);
             assert!(problem.status == 400 && problem.hint.is_some(), "{words}: {problem:?}");

@@ -118,6 +118,8 @@ pub struct Page {
     pub recordings: Vec<Recording>,
     /// Where the list goes on. The page may have few rows or none before it: more were not looked at.
     pub next: Option<Mark>,
+    /// How many were looked at before it. None: nothing is behind this page, or a request looks at all that there are.
+    pub looked: Option<u64>,
 }
 
 /// How many recordings match.
@@ -227,23 +229,45 @@ impl Plan<'_> {
     /// The last row that a request looks at which begins behind `after`. None: there are not so many.
     async fn end(&self, database: &Database, order: Order, after: Option<&Mark>) -> Result<Option<Mark>, Problem> {
         let Some(looked_max) = self.looked_max else { return Ok(None) };
-        let columns = (order.column(), "id");
         let mut statement = Statement::new("SELECT id, ");
         statement.say(order.column());
         // An index has all of it: to skip its rows takes little, and to look at them is the work.
-        statement.say(" AS place FROM recordings WHERE listed = 1");
-        for condition in self.filter.conditions.iter().filter(|condition| condition.column() == Some(order.column())) {
-            say_condition(&mut statement, condition);
-        }
-        if let Some(mark) = after {
-            say_beyond(&mut statement, columns, order, mark);
-        }
-        say_order(&mut statement, columns, order);
+        statement.say(" AS place");
+        self.say_looked_at(&mut statement, order, after);
+        say_order(&mut statement, (order.column(), "id"), order);
         statement.say(" LIMIT 2 OFFSET ");
         statement.value(i64::from(looked_max) - 1);
         let rows = statement.rows(database).await?;
         // Without one more behind it nothing is left out.
         rows.first().filter(|_| rows.len() == 2).map(mark_of).transpose()
+    }
+
+    /// How many rows a request looked at which began behind `after` and was full with `last`; without one it looked at as many as it may.
+    async fn looked(
+        &self,
+        database: &Database,
+        order: Order,
+        after: Option<&Mark>,
+        last: Option<&Mark>,
+    ) -> Result<Option<u64>, Problem> {
+        let Some(looked_max) = self.looked_max else { return Ok(None) };
+        let Some(last) = last else { return Ok(Some(u64::from(looked_max))) };
+        let mut statement = Statement::new("SELECT COUNT(*) AS recordings");
+        self.say_looked_at(&mut statement, order, after);
+        say_up_to(&mut statement, (order.column(), "id"), order, last);
+        let rows = statement.rows(database).await?;
+        rows.first().map(|row| count(row, "recordings")).transpose()
+    }
+
+    /// The rows behind `after` that a request may look at: without those that the order itself leaves out.
+    fn say_looked_at(&self, statement: &mut Statement, order: Order, after: Option<&Mark>) {
+        statement.say(" FROM recordings WHERE listed = 1");
+        for condition in self.filter.conditions.iter().filter(|condition| condition.column() == Some(order.column())) {
+            say_condition(statement, condition);
+        }
+        if let Some(mark) = after {
+            say_beyond(statement, (order.column(), "id"), order, mark);
+        }
     }
 }
 
@@ -255,7 +279,7 @@ pub async fn page(
     most: u32,
 ) -> Result<Page, Problem> {
     if plan.matched.is_some_and(|matched| matched.recordings == 0) {
-        return Ok(Page { recordings: Vec::new(), next: None });
+        return Ok(Page { recordings: Vec::new(), next: None, looked: None });
     }
     let end = plan.end(database, order, after).await?;
     let mut statement = Statement::new("SELECT ");
@@ -280,9 +304,12 @@ pub async fn page(
     let rows = statement.rows(database).await?;
     let shown = rows.len().min(most as usize);
     let recordings = rows[..shown].iter().map(Recording::of_row).collect::<Result<Vec<_>, _>>()?;
-    let last = rows[..shown].last().filter(|_| rows.len() > shown);
-    let next = last.map(mark_of).transpose()?.or(end);
-    Ok(Page { recordings, next })
+    let last = rows[..shown].last().filter(|_| rows.len() > shown).map(mark_of).transpose()?;
+    let looked = match last.is_some() || end.is_some() {
+        true => plan.looked(database, order, after, last.as_ref()).await?,
+        false => None,
+    };
+    Ok(Page { recordings, next: last.or(end), looked })
 }
 
 fn mark_of(row: &AnyRow) -> Result<Mark, Problem> {

@@ -62,6 +62,31 @@ fn a_rare_word_and_a_short_list_are_looked_at_whole() {
     });
 }
 
+#[test]
+fn a_page_says_how_many_were_looked_at() {
+    in_ten(async |database| {
+        let looked = async |conditions: Vec<Condition>, after: Option<Mark>| {
+            let filter = Filter { conditions, owner: None };
+            let plan = bounded(&filter);
+            let listed = page(&database, &plan, Order::Newest, after.as_ref(), PAGE).await.expect("a page");
+            (listed.looked, listed.next)
+        };
+        let mark = |created_ms: i64| Some(Mark { value: created_ms, id: format!("{created_ms:016}") });
+        // All that it may look at, though one was found.
+        assert_eq!(looked(vec![of_tag("even")], None).await, (Some(3), mark(7)));
+        // It was full before.
+        assert_eq!(looked(vec![Condition::Since { ms: 0 }], None).await, (Some(2), mark(8)));
+        assert_eq!(looked(vec![of_tag("even")], mark(3)).await, (None, None));
+        // What the order leaves out was not looked at.
+        let early = vec![of_tag("even"), Condition::Until { ms: 5 }];
+        assert_eq!(looked(early, None).await, (Some(3), mark(2)));
+        let filter = Filter { conditions: vec![Condition::Since { ms: 0 }], owner: None };
+        let whole = plan(&database, &filter, 10).await.expect("a plan");
+        let first = page(&database, &whole, Order::Newest, None, PAGE).await.expect("a page");
+        assert_eq!((first.looked, first.next), (None, mark(8)));
+    });
+}
+
 /// As if its words were frequent, and the list long.
 fn bounded(filter: &Filter) -> Plan<'_> {
     Plan { filter, driver: None, matched: None, looked_max: Some(LOOKED) }
