@@ -373,6 +373,18 @@ def test_a_chore_makes_no_data_where_there_is_none(servers: Callable[..., Server
     assert server.said("token", "list").startswith("sam ")
 
 
+def test_a_chore_that_fails_sends_nobody_to_the_log_of_a_server(servers: Callable[..., Server], tmp_path: Path) -> None:
+    server = servers()
+    server.add_token("sam", "admin")
+    with contextlib.closing(sqlite3.connect(server.data / "genba.sqlite")) as database, database:
+        database.execute("DROP TABLE contents")
+    for words in (["check"], ["prune", "--older", "30d"], ["backup", str(tmp_path / "backup")]):
+        done = server.verb(*words)
+        assert (done.returncode, done.stdout) == (1, "") and "no such table: contents" in done.stderr, (words, done.stderr)
+        assert "the command failed: " in done.stderr and "the error above has the reason" in done.stderr, (words, done.stderr)
+        assert "the server failed" not in done.stderr and "server's log" not in done.stderr, (words, done.stderr)
+
+
 def test_nobody_else_reads_the_files(servers: Callable[..., Server], golden: bytes, tmp_path: Path) -> None:
     """In a folder that others may read, whatever the umask is."""
     server = servers(before=["sh", "-c", 'umask 022 && exec "$@"', "sh"])

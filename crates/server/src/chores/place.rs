@@ -127,8 +127,9 @@ pub(crate) fn is_unfinished(folder: &Path) -> bool {
     folder.join(UNFINISHED).exists() && !folder.join(FILE).exists()
 }
 
-/// A chore is done by one thread.
+/// A chore is done by one thread, for a command.
 pub(crate) fn done<Made>(chore: impl Future<Output = Result<Made, Problem>>) -> Result<Made, Problem> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|error| Problem::internal("starting", &error))?.block_on(chore)
+    let runtime = runtime.map_err(|error| Problem::internal("starting", &error));
+    runtime.and_then(|runtime| runtime.block_on(chore)).map_err(Problem::of_command)
 }

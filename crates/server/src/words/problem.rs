@@ -5,6 +5,7 @@ use std::fmt;
 
 /// Insufficient Storage.
 const FULL: u16 = 507;
+const SERVER_FAILED: &str = "the server failed: ";
 
 /// An answer of `application/problem+json`, and a failure of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,13 +66,26 @@ impl Problem {
     /// The server's own fault. The reason goes to its log and not to the reader.
     pub fn internal(what: &str, reason: &dyn fmt::Display) -> Problem {
         eprintln!("error: {what}: {reason}");
-        Problem::new(500, format!("the server failed: {what}")).detail("the server's log has the reason")
+        Problem::new(500, format!("{SERVER_FAILED}{what}")).detail("the server's log has the reason")
     }
 
     pub fn disk_full() -> Problem {
         Problem::new(FULL, "the server has no room left on its disk")
             .detail("nothing of this upload's last part was kept; what was acknowledged before is safe")
             .hint("make room there, such as by `genba serve prune --older 30d`, and push again: the upload goes on")
+    }
+
+    /// The same for somebody who ran a command: no server has a log of it, and nothing was uploaded.
+    pub fn of_command(self) -> Problem {
+        if self.status == FULL {
+            let problem = Problem::new(FULL, "no room is left where this command writes");
+            return problem.hint("make room there, and run it again");
+        }
+        let what = self.title.strip_prefix(SERVER_FAILED).map(|what| format!("the command failed: {what}"));
+        match what {
+            Some(title) => Problem { title, detail: Some("the error above has the reason".to_owned()), ..self },
+            None => self,
+        }
     }
 
     /// Of what is noted beside a read: a full disk keeps nobody from reading.
@@ -95,6 +109,17 @@ impl std::error::Error for Problem {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_sends_nobody_to_the_log_of_a_server() {
+        let problem = Problem::internal("a statement of the database", &"no such table").of_command();
+        let words = "the command failed: a statement of the database: the error above has the reason";
+        assert_eq!(problem.to_string(), words);
+        let full = Problem::disk_full().of_command();
+        assert_eq!((full.status, full.to_string()), (FULL, "no room is left where this command writes".to_owned()));
+        let other = Problem::conflict("the database is not empty").hint("take another one");
+        assert_eq!(other.clone().of_command(), other);
+    }
 
     #[test]
     fn only_a_full_disk_is_no_reason() {
