@@ -68,7 +68,7 @@ export function createListState(site: Site): ListState {
   let taken: AbortSignal | null = null;
   let typing: ReturnType<typeof setTimeout> | undefined;
 
-  const goOn = (listed: Listed): void => {
+  const takeNext = (listed: Listed): void => {
     next.value = listed.next;
     looked.value = listed.looked;
   };
@@ -100,7 +100,7 @@ export function createListState(site: Site): ListState {
       if (isStale(signal)) return;
       batch(() => {
         taken = signal;
-        goOn(listed);
+        takeNext(listed);
         take(listed, []);
       });
     } catch (error) {
@@ -121,7 +121,7 @@ export function createListState(site: Site): ListState {
       // It looked at a part of the list only: the place to go on from stays, too.
       const isPart = listed.next !== null && listed.recordings.length < limit;
       batch(() => {
-        if (beyond.length === 0 && !isPart) goOn(listed);
+        if (beyond.length === 0 && !isPart) takeNext(listed);
         take(listed, beyond);
       });
     } catch (error) {
@@ -220,7 +220,7 @@ export function createListState(site: Site): ListState {
         if (isStale(signal)) return;
         const known = new Set(rows.value?.map(({ id }) => id));
         batch(() => {
-          goOn(listed);
+          takeNext(listed);
           change([...(rows.value ?? []), ...listed.recordings.filter(({ id }) => !known.has(id))]);
           count(listed);
           // The pages before may have had none.

@@ -116,7 +116,7 @@ async fn fault_of_content(store: &Store, sha256: &str, bytes: u64) -> Result<Opt
     while let Some(piece) = pieces.next().await {
         match piece {
             Ok(piece) => hash.update(&piece),
-            Err(problem) => return Ok(Some(format!("the content {sha256} cannot be read: {}", problem.of_command()))),
+            Err(problem) => return Ok(Some(format!("the content {sha256} cannot be read: {}", problem.for_command()))),
         }
     }
     let found = hex(&hash.finalize());

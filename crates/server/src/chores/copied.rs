@@ -67,7 +67,7 @@ pub(super) async fn objects(
 /// What was copied is whole even if the hold stays: it ends by itself.
 pub(super) async fn let_go(hold: Hold) {
     if let Err(problem) = hold.release().await {
-        eprintln!("warning: the server deletes nothing for up to six hours: {}", problem.of_command().title);
+        eprintln!("warning: the server deletes nothing for up to six hours: {}", problem.for_command().title);
     }
 }
 

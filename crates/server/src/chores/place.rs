@@ -131,5 +131,5 @@ pub(crate) fn is_unfinished(folder: &Path) -> bool {
 pub(crate) fn done<Made>(chore: impl Future<Output = Result<Made, Problem>>) -> Result<Made, Problem> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Problem::internal("starting", &error));
-    runtime.and_then(|runtime| runtime.block_on(chore)).map_err(Problem::of_command)
+    runtime.and_then(|runtime| runtime.block_on(chore)).map_err(Problem::for_command)
 }

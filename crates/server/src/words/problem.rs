@@ -75,8 +75,8 @@ impl Problem {
             .hint("make room there, such as by `genba serve prune --older 30d`, and push again: the upload goes on")
     }
 
-    /// The same for somebody who ran a command: no server has a log of it, and nothing was uploaded.
-    pub fn of_command(self) -> Problem {
+    /// The same problem for somebody who ran a command: there is no log of a server, and nobody uploads anything.
+    pub fn for_command(self) -> Problem {
         if self.status == FULL {
             let problem = Problem::new(FULL, "no room is left where this command writes");
             return problem.hint("make room there, and run it again");
@@ -112,13 +112,13 @@ mod tests {
 
     #[test]
     fn a_command_sends_nobody_to_the_log_of_a_server() {
-        let problem = Problem::internal("a statement of the database", &"no such table").of_command();
+        let problem = Problem::internal("a statement of the database", &"no such table").for_command();
         let words = "the command failed: a statement of the database: the error above has the reason";
         assert_eq!(problem.to_string(), words);
-        let full = Problem::disk_full().of_command();
+        let full = Problem::disk_full().for_command();
         assert_eq!((full.status, full.to_string()), (FULL, "no room is left where this command writes".to_owned()));
         let other = Problem::conflict("the database is not empty").hint("take another one");
-        assert_eq!(other.clone().of_command(), other);
+        assert_eq!(other.clone().for_command(), other);
     }
 
     #[test]
