@@ -6,6 +6,7 @@ Owns: framing, checksums and the few messages that a recording needs. Never: ask
 import functools
 import hashlib
 import random
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -190,6 +191,12 @@ def unique(seed: int) -> bytes:
     return Crafted(argv=["python3.13", f"job_{seed}.py", "--day", str(seed % 31)], seed=seed, samples=20 + seed % 200).recording()
 
 
+def gzip_of_zeros(plain_bytes: int) -> bytes:
+    packer = zlib.compressobj(6, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
+    piece = bytes(1_000_000)
+    return b"".join(packer.compress(piece) for _ in range(plain_bytes // len(piece))) + packer.flush()
+
+
 def hostile() -> dict[str, bytes]:
     """Recordings that a reader must refuse or survive, by what they try."""
     honest = Crafted().recording()
@@ -206,6 +213,8 @@ def hostile() -> dict[str, bytes]:
         "cut in the middle": honest[: len(honest) // 2],
         "of a later version": block(key, 0, stored(b""), 0, version=99),
         "blocks that become 8 MiB each": honest + b"".join(block(key, n, bomb, plain_bytes) for n in range(1, 3000)),
+        # A log of vmprof may be compressed as a whole; this is more than is read of so small a file.
+        "a gzip that becomes 100 MB": gzip_of_zeros(100_000_000),
         "a million empty tags": block(key, 0, stored(empty_tags), len(empty_tags)),
         "a huge zstd window": block(key, 0, window, plain_bytes),
         "a stack of a million frames": Crafted(depth=1_000_000).recording(),

@@ -40,7 +40,8 @@ def check_parts(client: Client) -> None:
     counted = client.get("/api/recordings", query=words).expect(200).json()
     client.ask("DELETE", f"/api/recordings/{oldest}").expect(204)
     after = client.get("/api/recordings", query={**words, "cursor": counted["next"]}).expect(200).json()
-    assert (after["matched"], after["matched_is_least"]) == (1, True) and client.get("/api/recordings", query=words).expect(200).json()["matched"] == 0
+    assert (after["matched"], after["matched_is_least"]) == (1, True)
+    assert client.get("/api/recordings", query=words).expect(200).json()["matched"] == 0
     # A page that is full needs no other.
     full = client.get("/api/recordings", query={"q": "tag:even size>0B", "limit": "10"}).expect(200).json()
     assert [int(one["id"]) - FIRST_ID for one in full["recordings"]] == list(range(RECORDINGS, RECORDINGS - 20, -2))

@@ -14,7 +14,7 @@ from served import Server, Team
 HOSTILE = crafted.hostile()
 GOOD = 10
 # Readers say no to these.
-NO_RECORDING = {"garbage", "nothing"}
+NO_RECORDING = {"garbage", "nothing", "a gzip that becomes 100 MB"}
 # Of these they show nothing, and say why; the others are recordings, if strange ones.
 DAMAGED = {"magic alone", "cut in the middle", "of a later version", "a huge zstd window"}
 
