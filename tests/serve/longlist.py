@@ -36,12 +36,12 @@ def check_parts(client: Client) -> None:
         # Counted is what the first page looks at.
         assert {(page["matched"], page["matched_is_least"]) for page in pages} == {(len(ids[0]), True)}, (words, sort)
     # The first page counts, and the others tell its number, whatever became of what it counted.
-    words = {"q": "tag:even tag:odd", "sort": "oldest"}
-    counted = client.get("/api/recordings", query=words).expect(200).json()
+    asked = {"q": "tag:even tag:odd", "sort": "oldest"}
+    counted = client.get("/api/recordings", query=asked).expect(200).json()
     client.ask("DELETE", f"/api/recordings/{oldest}").expect(204)
-    after = client.get("/api/recordings", query={**words, "cursor": counted["next"]}).expect(200).json()
+    after = client.get("/api/recordings", query={**asked, "cursor": counted["next"]}).expect(200).json()
     assert (after["matched"], after["matched_is_least"]) == (1, True)
-    assert client.get("/api/recordings", query=words).expect(200).json()["matched"] == 0
+    assert client.get("/api/recordings", query=asked).expect(200).json()["matched"] == 0
     # A page that is full needs no other.
     full = client.get("/api/recordings", query={"q": "tag:even size>0B", "limit": "10"}).expect(200).json()
     assert [int(one["id"]) - FIRST_ID for one in full["recordings"]] == list(range(RECORDINGS, RECORDINGS - 20, -2))
