@@ -1,5 +1,6 @@
 """The long run in sittings, from outside: pytest in a small repository of its own, stopped, gone on with, changed."""
 
+import ast
 import json
 import os
 import re
@@ -200,3 +201,26 @@ def test_every_test_with_a_long_form_is_in_the_plan(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     [plan] = [line["plan"] for line in map(json.loads, (tmp_path / "ledger.jsonl").read_text().splitlines()) if "plan" in line]
     assert {*files, "tests/serve/cluster.py"} - set(plan) == set(), "neither harmless nor marked with `measures`"
+
+
+def test_every_function_that_asks_for_a_long_form_is_marked() -> None:
+    """The plan tells files. A test without the mark, in a file that has others with it, would do its short amount for ever."""
+    asking, unmarked = 0, []
+    for path in sorted((REPOSITORY / "tests").rglob("test_*.py")):
+        name = path.relative_to(REPOSITORY).as_posix()
+        if name.startswith("tests/harmless/"):
+            continue
+        body = ast.parse(path.read_text()).body
+        assigned = [node for node in body if isinstance(node, ast.Assign)]
+        # `SOAK`, and what the file makes of it.
+        long_names = {"SOAK"} | {one for node in assigned if names_in(node.value) & {"SOAK"} for one in names_in(*node.targets)}
+        if any("pytestmark" in names_in(*node.targets) and "measures" in ast.unparse(node.value) for node in assigned):
+            continue
+        tests = [node for node in body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_") and names_in(node) & long_names]
+        asking += len(tests)
+        unmarked += [f"{name}::{test.name}" for test in tests if not any("measures" in ast.unparse(one) for one in test.decorator_list)]
+    assert asking >= 5 and unmarked == []
+
+
+def names_in(*nodes: ast.AST) -> set[str]:
+    return {one.id for node in nodes for one in ast.walk(node) if isinstance(one, ast.Name)}

@@ -157,6 +157,7 @@ def test_a_long_circle(workshop: Workshop) -> None:
         assert kind["breaks"]["drop"][0]["what"] == "the list's items"
 
 
+@pytest.mark.measures
 def test_as_much_is_collected_in_every_round(workshop: Workshop) -> None:
     rounds = 100 if SOAK else 6
     with heaped(workshop, program="tests/programs/cycle_rounds.py") as (program, _):

@@ -78,6 +78,7 @@ head.value = id(lost) - 16
 
 
 @pytest.mark.skipif(not EVERYWHERE, reason="make test-all or make soak: genba waits 20 s for the GIL")
+@pytest.mark.measures
 def test_nobody_gives_the_gil_away(workshop: Workshop) -> None:
     # Nobody says anything any more once the thread has the GIL.
     with waiting(workshop, "import ctypes, threading", "threading.Thread(target=ctypes.PyDLL(None).pause, daemon=True).start()") as program:
@@ -88,6 +89,7 @@ def test_nobody_gives_the_gil_away(workshop: Workshop) -> None:
 
 
 @pytest.mark.skipif(not EVERYWHERE, reason="make test-all or make soak: genba waits 20 s for the collector")
+@pytest.mark.measures
 def test_a_collection_that_does_not_end(workshop: Workshop) -> None:
     collects = """
 import gc, threading
