@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from figures import Figure
 from recording import REPOSITORY, Workshop, genba
 
 MISSED_SHARE_MAX = {11: 0.01}
@@ -23,7 +24,8 @@ def blocks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
-def test_hardly_an_object_is_missed(workshop: Workshop, blocks: Path) -> None:
+@pytest.mark.measures
+def test_hardly_an_object_is_missed(workshop: Workshop, blocks: Path, figure: Figure) -> None:
     library = workshop.take(blocks)
     command = [workshop.interpreter.path, workshop.program("tests/programs/counted.py"), library]
     process = subprocess.Popen(
@@ -51,6 +53,7 @@ def test_hardly_an_object_is_missed(workshop: Workshop, blocks: Path) -> None:
     missed = {name: number - seen[name] for name, number in there.items() if number > seen[name]}
     share = sum(missed.values()) / truth["total"]
     bound = MISSED_SHARE_MAX.get(workshop.interpreter.minor_number, MISSED_SHARE_MAX_OTHERS)
-    print(f"missed {sum(missed.values())} of {truth['total']}, {share:.2%}")
+    figure("objects that genba heap does not reach", share, "share", bound=bound)
+    figure("objects that it does not reach", sum(missed.values()), f"of {truth['total']:,}")
     assert share <= bound, (share, sorted(missed.items(), key=lambda item: -item[1])[:12], truth["static"])
     assert page["unreached"]["share_max"] >= bound
