@@ -1,6 +1,6 @@
 """`genba gc cycles`: which garbage in cycles waits, what breaks it, and that it is as much as a collection then finds (tests/programs/cycled.py).
 
-Owns: each kind of cycle with the names along it, and the number that `gc.collect()` returns there. Never: collects before genba has looked.
+Owns: each kind of cycle with the names along it, and the number that `gc.collect()` returns there; a very long one. Never: collects before genba has looked.
 """
 
 import json
@@ -12,7 +12,7 @@ from entered import on
 from recording import Workshop, genba
 from running_program import Program
 from soak import SOAK
-from test_heap import WAYS, heaped
+from test_heap import WAYS, counts, heap, heaped
 
 CYCLED = "tests/programs/cycled.py"
 # By kind: objects of the cycle, its references, and what to drop.
@@ -155,6 +155,13 @@ def test_a_long_circle(workshop: Workshop) -> None:
         (kind,) = page["kinds"]
         assert (kind["cycles"], kind["objects"], kind["references"][0]["count"], page["would_free"]) == (1, length, length, length)
         assert kind["breaks"]["drop"][0]["what"] == "the list's items"
+        # Nor does its length matter to who counts it, leaves it out, or looks for what holds it.
+        whole, live = heap(program, "--in-place"), heap(program, "--live-only", "--fork")
+        lists, live_lists = (counts(page, "builtins")["list"] for page in (whole, live))
+        assert lists >= length > 100 * live_lists and live["garbage"]["objects"] >= length, (lists, live_lists, live["garbage"])
+        held = genba("heap", "refs", str(program.pid), "--class", "list", "--format", "json")
+        assert held.returncode == 0, held.stderr
+        assert json.loads(held.stdout)["kept_by"]["nothing"] >= length
 
 
 @pytest.mark.measures
