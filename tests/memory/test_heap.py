@@ -90,6 +90,9 @@ def test_the_table_says_how_it_was_made(workshop: Workshop) -> None:
         # Of a large program: test_heap_truth.py counts them there.
         assert f"\nnot reached: objects that only C code holds, mostly short strings (in genba's tests at most {share} % of over 250,000 objects)\n" in done.stdout
         assert re.search(r"^walked in a copy of the process: the program was held for [\d.]+ (µs|ms), the copy lived for", done.stdout, re.MULTILINE)
+        # What the copy cost the program beside that: the pages that it wrote to first.
+        faults = re.search(r"^meanwhile the program had ([\d,]+) page faults?, copying [\d.]+ (?:bytes|kB|MB) at most$", done.stdout, re.MULTILINE)
+        assert faults and heap(program, "--in-place")["page_faults"] is None, done.stdout
         in_place = genba("heap", str(program.pid), "--in-place").stdout
         assert re.search(r"^walked in place: the program was held for [\d.]+ (µs|ms)$", in_place, re.MULTILINE), in_place
         ended_well(program)
@@ -110,6 +113,32 @@ def test_a_small_program_is_walked_in_place_and_a_large_one_is_not(workshop: Wor
     with started(workshop, program_file, "800000") as program:
         page = heap(program)
         assert (page["walked"], page["why_in_place"]) == ("copy", None) and page["objects"] > 800_000
+        assert program.end() == {}
+
+
+# Each round writes to all pages of the objects: their counts of references are there.
+TOUCHES = """
+import sys, threading
+kept = [float(number) for number in range(800_000)]
+end = threading.Event()
+def touches():
+    while not end.is_set():
+        for one in kept:
+            pass
+thread = threading.Thread(target=touches)
+thread.start()
+print("ready", flush=True)
+sys.stdin.readline()
+end.set()
+thread.join()
+print("{}")
+"""
+
+
+@on("3.13")
+def test_what_a_copy_costs_a_program_that_goes_on_is_counted(workshop: Workshop) -> None:
+    with started(workshop, workshop.write("touches.py", TOUCHES)) as program:
+        assert heap(program, "--fork")["page_faults"] > 100
         assert program.end() == {}
 
 
