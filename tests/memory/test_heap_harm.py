@@ -1,10 +1,11 @@
 """`genba heap`: what goes wrong in a copy harms nobody, and nothing of genba's stays.
 
-Owns: copies that do not end by themselves, files that a program closes meanwhile, the memory of a program that is looked at again and again, programs that trace their own memory, by tracemalloc and by memray.
+Owns: copies that do not end by themselves, what a copy and its making keep from the program, files that a program closes meanwhile, the memory of a program that is looked at again and again, programs that trace their own memory, by tracemalloc and by memray.
 """
 
 import json
 import os
+import re
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -81,6 +82,45 @@ def test_a_copy_ends_with_its_program(workshop: Workshop) -> None:
         assert until(lambda: has_ended(copy))
         _, stderr = walk.communicate(timeout=60)
         assert walk.returncode == 1 and f"process {program.pid} has ended" in stderr, stderr
+
+
+def signals(pid: int, key: str) -> set[int]:
+    mask = int(re.search(rf"^{key}:\s*([0-9a-f]+)$", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)[1], 16)
+    return {number for number in range(1, 32) if mask >> (number - 1) & 1}
+
+
+def test_a_copy_takes_no_signal(workshop: Workshop) -> None:
+    """A handler of the program's would run there once more, with its locks as they were."""
+    with heaped(workshop, "loops") as (program, _):
+        with walking(program) as (_, copy):
+            # Nobody can block the first two; the third is how a filter answers a system call.
+            assert signals(copy, "SigBlk") == set(range(1, 32)) - {signal.SIGKILL, signal.SIGSTOP, signal.SIGSYS}
+            for number in (signal.SIGTERM, signal.SIGUSR1):
+                os.kill(copy, number)
+            assert signals(copy, "ShdPnd") == {signal.SIGTERM, signal.SIGUSR1} and not has_ended(copy)
+        ended_well(program)
+
+
+FORKS = """
+import ctypes, os, resource, sys
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+libc = ctypes.CDLL(None)
+assert libc.__register_atfork(ctypes.cast(libc.abort, ctypes.c_void_p), None, None, None) == 0
+print("ready", flush=True)
+sys.stdin.readline()
+print("went on", flush=True)
+os.fork()
+"""
+
+
+@on("3.13", "3.15")
+def test_no_handler_of_forks_runs(workshop: Workshop) -> None:
+    """Libraries register some; this one would end the program. Its own fork, in the end, shows that."""
+    with running(workshop, [workshop.interpreter.path, workshop.write("forks.py", FORKS)]) as program:
+        for _ in range(3):
+            assert heap(program, "--fork")["walked"] == "copy"
+        stdout, stderr = program.process.communicate("\n", timeout=60)
+        assert (program.process.returncode, stdout) == (-signal.SIGABRT, "went on\n"), stderr
 
 
 # Its walk has no end, as in tests/programs/heaped.py: a copy lives for as long as its memory allows it.
