@@ -1,6 +1,7 @@
 """`genba gc cycles`: which garbage in cycles waits, what breaks it, and that it is as much as a collection then finds (tests/programs/cycled.py).
 
-Owns: each kind of cycle with the names along it, and the number that `gc.collect()` returns there; a very long one. Never: collects before genba has looked.
+Owns: each kind of cycle with the names along it, and the number that `gc.collect()` returns there; a very long one. Never: collects before genba
+has looked.
 """
 
 import json

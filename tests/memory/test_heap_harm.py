@@ -1,6 +1,7 @@
 """`genba heap`: what goes wrong in a copy harms nobody, and nothing of genba's stays.
 
-Owns: copies that do not end by themselves, what a copy and its making keep from the program, files that a program closes meanwhile, the memory of a program that is looked at again and again, programs that trace their own memory, by tracemalloc and by memray.
+Owns: copies that do not end by themselves, what a copy and its making keep from the program, files that a program closes meanwhile, the memory of a
+program that is looked at again and again, programs that trace their own memory, by tracemalloc and by memray.
 """
 
 import json

@@ -1,6 +1,7 @@
 """Heaps that are kept while a program is recorded: at a signal, an interval, a size, around full collections, at exit.
 
-Owns: one test for each way of `--heap-…`. The programs know how many objects of a class they have, and go on until what they wait for is there.
+Owns: one test for each way of `--heap-…`, and with `attach`. The programs know how many objects of a class they have, and go on until what they
+wait for is there.
 """
 
 import base64
@@ -15,6 +16,7 @@ import pytest
 
 from entered import on, running
 from recording import Run, Workshop, binary, genba, genba_said
+from running_program import until
 from seccomp import FILTER
 from test_heap_harm import walking
 
@@ -215,6 +217,52 @@ def test_of_a_process_that_runs_already(workshop: Workshop) -> None:
         assert program.end() == {"threads": 1}
     pages = kept(workshop)
     assert pages and {(page["pid"], page["moment"], count(page, "Item")) for page in pages} == {(program.pid, "interval", 5_000)}
+
+
+@on("3.13")
+def test_around_full_collections_of_a_process_that_runs_already(workshop: Workshop) -> None:
+    text = """
+print("ready", flush=True)
+end = time.monotonic() + 20
+while len(files()) < 4 and time.monotonic() < end:
+    gc.collect()
+    time.sleep(0.05)
+sys.stdin.readline()
+print(json.dumps({"callbacks": len(gc.callbacks)}))
+"""
+    with running(workshop, [workshop.interpreter.path, workshop.write("app.py", PROGRAM + text)]) as program:
+        program.recorded("attached.genba", "--heap-around-gc", "both", "--duration", "2s")
+        assert program.end() == {"callbacks": 0}
+    pages = kept(workshop)
+    assert {page["moment"] for page in pages} == {"before_gc", "after_gc"}
+    assert {(page["pid"], page["walked"], count(page, "Item")) for page in pages} == {(program.pid, "in_place", 5_000)}
+
+
+@on("3.13")
+@pytest.mark.parametrize(("way", "moment"), [(("--heap-at-exit",), "exit"), (("--heap-at-rss", "150MB"), "rss")], ids=["exit", "rss"])
+def test_at_its_own_moment_in_a_process_that_runs_already(workshop: Workshop, way: tuple[str, ...], moment: str) -> None:
+    text = """
+print("ready", flush=True)
+sys.stdin.readline()
+large = bytearray(b"x") * 200_000_000
+busy(1)
+if sys.argv[1] == "rss":
+    wait(1)
+print("{}", flush=True)
+"""
+    with running(workshop, [workshop.interpreter.path, workshop.write("app.py", PROGRAM + text), moment]) as program:
+        recording = workshop.place.outside / "attached.genba"
+        command = [str(binary()), "attach", str(program.pid), "-o", str(recording), "--no-children", *way]
+        attached = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        try:
+            assert until(program.has_genba_thread), attached.poll()
+            assert program.end() == {}
+            _, stderr = attached.communicate(timeout=60)
+        finally:
+            attached.kill()
+            attached.communicate()
+    (page,) = kept(workshop)
+    assert (page["pid"], page["moment"], count(page, "Item")) == (program.pid, moment, 5_000), stderr
 
 
 LOOPS = """
