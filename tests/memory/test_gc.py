@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from entered import running
+from entered import on, running
 from recording import Run, Workshop, genba, genba_said
 
 # A program that logs what the collector tells it, and says it at its end.
@@ -280,6 +280,51 @@ def test_the_threshold_that_is_advised_spares_the_collections(workshop: Workshop
     assert len(within(before)) >= 10
     assert within(workshop.run(program, threshold, flags=("--gc",))) == []
     assert re.search(r"\d+ garbage collections: .* in all, .* % of .*; the longest .*, ran at ", page)
+    # Each of them is in one bar of the histogram.
+    bars = re.findall(r"^ *(?:below \d+ (?:µs|ms|s)|1 s and more)  ([█ ]{30})  ([\d,]+)$", page, re.MULTILINE)
+    pauses = [int(count.replace(",", "")) for _, count in bars]
+    assert sum(pauses) == len(collections(before)["collections"]), page
+    assert all((bar == "█" * 30) >= (count == max(pauses)) for (bar, _), count in zip(bars, pauses, strict=True)), page
+
+
+@pytest.mark.parametrize("forks", [True, False])
+def test_freezing_is_advised_where_processes_fork(workshop: Workshop, forks: bool) -> None:
+    """Full collections that look at a hundred thousand objects, all of which stay."""
+    text = BEGUN + "gc.set_threshold(100, 2, 2)\nkept = [[number] for number in range(150_000)]\n"
+    text += "import os\nif sys.argv[1] == 'forks' and os.fork() == 0:\n    busy(0.3)\n    os._exit(0)\n"
+    text += "if sys.argv[1] == 'forks':\n    os.wait()\ntold()\n"
+    run = workshop.run(workshop.write("forking.py", LOGGING + text), "forks" if forks else "stays", flags=("--gc",))
+    assert run.exit_code == 0, run.stderr
+    full = [row for row in collections(run)["collections"] if (row["generation"], row["reason"]) == (2, "threshold")]
+    assert sum(row["examined"] for row in full) > 10_000 * len(full) > 0
+    page = genba_said("gc", run.recording)
+    advice = re.search(r"^advice: (\d+) full collections? examined [\d,]+ objects, and nearly all of them stayed: gc\.freeze\(\) before the first fork", page, re.MULTILINE)
+    assert (advice is not None and int(advice[1]) == len(full)) if forks else advice is None, page
+
+
+@on("3.11", "3.12", "3.13")
+def test_what_cannot_be_freed_is_told(workshop: Workshop) -> None:
+    """A class with `tp_del`, the finalizer that CPython calls at its own risk only: a cycle with an object of such a class stays."""
+    run, told, found = recorded(
+        workshop,
+        BEGUN
+        + """
+import ctypes
+class Stuck: pass
+harmless = ctypes.cast(ctypes.pythonapi.Py_IsInitialized, ctypes.c_void_p)
+# Its place is the same in each version.
+ctypes.c_void_p.from_address(id(Stuck) + 376).value = harmless.value
+one = Stuck()
+one.itself = one
+one = None
+gc.collect()
+told(garbage=len(gc.garbage))
+""",
+    )
+    assert told["garbage"] == 1 and told["log"][-1][2] > 0
+    last = [row for row in found["collections"] if row["reason"] == "explicit"][-1]
+    assert [last[key] for key in ("generation", "collected", "uncollectable")] == told["log"][-1]
+    assert f"\nnot freed: {told['log'][-1][2]} object" in genba_said("gc", run.recording)
 
 
 def test_without_the_flag_there_are_none(workshop: Workshop) -> None:
