@@ -99,6 +99,15 @@ def test_attaching_and_dumping(tmp_path: Path) -> None:
 
 
 @in_long_runs
+def test_heaps_and_what_requests_lose(tmp_path: Path) -> None:
+    _, data, _ = bench("--parts", "heap", folder=tmp_path, HEAPS="1")
+    found = {row["goal"]: row for row in data["goals"]}
+    assert sum(goal.startswith("heap: the copy of genba gc cycles") for goal in found) == 4
+    slowest = found["heap: 99 % of requests take at most, one look after the other, 2 M objects"]
+    assert slowest["value"] > 0 and "genba says: held for " in found["heap: requests lose with each look, 2 M objects"]["yardstick"], found
+
+
+@in_long_runs
 def test_equal_and_different_commands_in_turns(tmp_path: Path) -> None:
     _, data, _ = bench("--parts", "turns", folder=tmp_path, COMPARISONS="1")
     found = {row["goal"]: row for row in data["goals"]}
