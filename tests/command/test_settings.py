@@ -67,6 +67,7 @@ def test_the_stronger_place_decides(tmp_path: Path) -> None:
         "heap-every": (None, "not set"),
         "heap-collect": (False, "default"),
         "heap-around-gc": (None, "not set"),
+        "gc-cycles": (False, "default"),
         "heap-at-exit": (False, "default"),
         "heap-at-rss": (None, "not set"),
         "tag": (["a=1", "b=2"], "pyproject.toml:7"),

@@ -10,7 +10,7 @@ import re
 import pytest
 
 from entered import on
-from recording import Workshop, genba
+from recording import Workshop, genba, genba_said
 from running_program import Program
 from soak import SOAK
 from test_heap import WAYS, counts, heap, heaped
@@ -182,6 +182,50 @@ def test_as_much_is_collected_in_every_round(workshop: Workshop) -> None:
             differ += [(number, made, page["would_free"], collected)] if page["would_free"] != collected else []
         assert not differ
         assert program.end() == {"rounds": rounds}
+
+
+# Full collections, each of which has a number of cycles of its own, until genba has kept some.
+COLLECTING = """
+import gc, glob, json, time
+gc.disable()
+log = []
+def own(phase, info):
+    if phase == "stop":
+        log.append([time.time_ns(), info["collected"]])
+gc.callbacks.append(own)
+# What importing left.
+gc.collect()
+end, turn = time.monotonic() + 60, 0
+while len(glob.glob("*.cycles-*.json")) < 4 and time.monotonic() < end:
+    turn += 1
+    for number in range(1_000 + turn):
+        garbage = {}
+        garbage["key"] = garbage
+    garbage = None
+    gc.collect()
+    time.sleep(0.02)
+print(json.dumps({"log": log, "callbacks": len(gc.callbacks)}))
+"""
+
+
+def test_what_full_collections_are_about_to_free_is_kept(workshop: Workshop) -> None:
+    """Predicted when the collection begins is what it then collects; the walks take a hundredth of the time between them."""
+    run = workshop.run(workshop.write("collecting.py", COLLECTING), flags=("--gc-cycles",))
+    assert run.exit_code == 0, run.stderr
+    told = run.answer()
+    assert told["callbacks"] == 1 and "kept the garbage in cycles before " in run.stderr, run.stderr
+    files = sorted(workshop.place.outside.glob("*.cycles-*.json"), key=lambda path: int(re.search(r"-(\d+)\.json$", path.name)[1]))
+    pages = [json.loads(path.read_text()) for path in files]
+    assert len(pages) >= 3 and all(path.stat().st_mode & 0o777 == 0o600 for path in files)
+    of_turns = [page for page in pages if page["would_free"] > 1_000]
+    assert len(of_turns) >= len(pages) - 1
+    for page in of_turns:
+        assert page["would_free"] == next(collected for ended_ns, collected in told["log"] if ended_ns > page["walked_realtime_ns"])
+        assert page["walked"] == "in_place" and "key" in [reference["name"] for kind in page["kinds"] for reference in kind["references"]]
+    for page, later in zip(pages, pages[1:], strict=False):
+        assert later["walked_realtime_ns"] - page["walked_realtime_ns"] >= 100 * page["pause_ns"]
+    # The collections themselves are recorded, too, and their pauses do not hold the walks.
+    assert len(json.loads(genba_said("gc", run.recording, "--format", "json"))["collections"]) >= len(pages)
 
 
 @on("3.13")

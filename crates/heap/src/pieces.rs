@@ -24,6 +24,8 @@ pub enum Moment {
     BeforeCollection = 4,
     AfterCollection = 5,
     Exit = 6,
+    /// Garbage in cycles, before a collection.
+    Cycles = 7,
 }
 
 /// Why a walk is not in a copy, where nobody asked for that.

@@ -8,7 +8,7 @@ use super::request::{How, Request};
 use super::thread::{Started, start};
 use super::walking::{tell, walk_here};
 use crate::process::session::Heap;
-use crate::system::proc::{ContainerLeft, clock_ns, own_pid};
+use crate::system::proc::{ContainerLeft, clock_ns, monotonic_ns, own_pid};
 use crate::system::symbols;
 use genba_heap::answer::Outcome;
 use genba_heap::pieces::{COPIED_PART, Head, InPlace, Moment, SMALL_BYTES, copied_at_most};
@@ -23,6 +23,11 @@ pub const WAIT_NS_MAX: u64 = 20_000_000_000;
 /// A walk may take ten times as long as it does on a slow machine: a while, and so much for each MB.
 const WALK_NS: u64 = 2_000_000_000;
 const WALK_NS_A_MB: u64 = 20_000_000;
+/// A walk for cycles takes about as long as the collection after it. The next one comes when this many times as long has passed: so they take a
+/// hundredth of the time at most, from the first one on.
+const CYCLES_APART: u64 = 100;
+/// `Py_Version` of 3.14.0 to 3.14.4, whose collections look at a part of the objects. Partner: crates/python/src/interpreter/collector.rs.
+const COLLECT_IN_INCREMENTS: core::ops::Range<u64> = 0x030e_0000..0x030e_05f0;
 const DEVICES: [&str; 3] = ["/dev/nvidia", "/dev/kfd", "/dev/dri"];
 
 struct Wanted {
@@ -35,6 +40,7 @@ struct Wanted {
     before_gc: bool,
     after_gc: bool,
     at_exit: bool,
+    cycles: bool,
     collects: bool,
 }
 
@@ -43,6 +49,8 @@ static WANTED: AtomicPtr<Wanted> = AtomicPtr::new(core::ptr::null_mut());
 /// What was wanted before `end`: the next recording, or a forked child, takes it up again.
 static KEPT: AtomicPtr<Wanted> = AtomicPtr::new(core::ptr::null_mut());
 static NUMBER: AtomicU64 = AtomicU64::new(0);
+/// There is no walk for cycles before.
+static CYCLES_FROM_NS: AtomicU64 = AtomicU64::new(0);
 
 /// A recording begins.
 pub fn begin(heap: &Heap) {
@@ -67,6 +75,7 @@ pub fn begin(heap: &Heap) {
         before_gc: heap.before_gc,
         after_gc: heap.after_gc,
         at_exit: heap.at_exit,
+        cycles: heap.cycles,
         collects: heap.collects,
     }));
     KEPT.store(wanted, SeqCst);
@@ -110,6 +119,9 @@ pub fn tell_unwalked(moment: Moment, why: Outcome) {
 /// `state`: that of the collector.
 pub fn around_collection(is_after: bool, state: u64) {
     let Some(wanted) = wanted() else { return };
+    if wanted.cycles && !is_after {
+        cycles_before_collection(wanted, state);
+    }
     let (is_wanted, moment) = match is_after {
         false => (wanted.before_gc, Moment::BeforeCollection),
         true => (wanted.after_gc, Moment::AfterCollection),
@@ -122,9 +134,28 @@ pub fn around_collection(is_after: bool, state: u64) {
     }
 }
 
+/// What this collection is about to free, and which cycles that is.
+fn cycles_before_collection(wanted: &'static Wanted, state: u64) {
+    let began_ns = monotonic_ns();
+    if began_ns < CYCLES_FROM_NS.load(SeqCst) || tell_unknown(Moment::Cycles) {
+        return;
+    }
+    if COLLECT_IN_INCREMENTS.contains(&wanted.python) {
+        if !wanted.is_told.swap(true, SeqCst) {
+            tell(&request(wanted, Moment::Cycles, InPlace::Not, false), Outcome::Unknown);
+        }
+        return;
+    }
+    let Some(known) = &wanted.known else { return };
+    let asked = Request { is_of_cycles: true, ..request(wanted, Moment::Cycles, InPlace::Moment, false) };
+    walk_here(&asked, known, state.wrapping_sub(known.objects.gc));
+    let ended_ns = monotonic_ns();
+    CYCLES_FROM_NS.store(ended_ns.saturating_add(CYCLES_APART.saturating_mul(ended_ns - began_ns)), SeqCst);
+}
+
 /// Whether a collection's beginning or end is of interest at all.
 pub fn is_around_collections() -> bool {
-    wanted().is_some_and(|wanted| wanted.before_gc || wanted.after_gc)
+    wanted().is_some_and(|wanted| wanted.before_gc || wanted.after_gc || wanted.cycles)
 }
 
 /// Among the functions that the interpreter calls before it ends, with the GIL.

@@ -60,6 +60,8 @@ pub struct Heap {
     pub before_gc: bool,
     pub after_gc: bool,
     pub at_exit: bool,
+    /// Garbage in cycles, before collections of all generations.
+    pub cycles: bool,
     /// A full collection comes first, except around one.
     pub collects: bool,
 }
@@ -139,6 +141,7 @@ impl Session {
                 "heap_before_gc" => session.heap.before_gc = value != "0",
                 "heap_after_gc" => session.heap.after_gc = value != "0",
                 "heap_at_exit" => session.heap.at_exit = value != "0",
+                "heap_cycles" => session.heap.cycles = value != "0",
                 "heap_collect" => session.heap.collects = value != "0",
                 "until_ns" => session.until_ns = Some(value.parse().ok()?).filter(|&until_ns: &u64| until_ns != 0),
                 "leased" => session.is_leased = value != "0",
@@ -194,15 +197,17 @@ mod tests {
 
     #[test]
     fn reads_when_the_heap_is_walked() {
-        let session =
-            Session::parse("v=1;out=/a;heap_out=/b;heap_every_ns=7;heap_rss_bytes=8;heap_after_gc=1;heap_at_exit=1")
-                .unwrap();
+        let session = Session::parse(
+            "v=1;out=/a;heap_out=/b;heap_every_ns=7;heap_rss_bytes=8;heap_after_gc=1;heap_at_exit=1;heap_cycles=1",
+        )
+        .unwrap();
         let expected = Heap {
             out: "/b".to_owned(),
             every_ns: Some(7),
             resident_bytes: Some(8),
             after_gc: true,
             at_exit: true,
+            cycles: true,
             ..Heap::default()
         };
         assert_eq!(session.heap, expected);

@@ -34,6 +34,10 @@ pub struct HeapOptions {
     #[arg(long, value_name = "WHEN")]
     heap_around_gc: Option<Around>,
 
+    /// Keep which garbage in cycles full collections are about to free: they wait for that, at most 1 % of the time. With all that --gc records
+    #[arg(long)]
+    gc_cycles: bool,
+
     /// Keep the heap by class when the interpreter ends, among the program's atexit functions
     #[arg(long)]
     heap_at_exit: bool,
@@ -54,6 +58,7 @@ pub struct HeapWishes {
     pub before_gc: bool,
     pub after_gc: bool,
     pub at_exit: bool,
+    pub cycles: bool,
     pub collects: bool,
 }
 
@@ -65,7 +70,7 @@ impl HeapOptions {
 
     /// Collections are recorded, too.
     pub const fn needs_gc(&self) -> bool {
-        self.heap_around_gc.is_some()
+        self.heap_around_gc.is_some() || self.gc_cycles
     }
 
     /// `None`: the heap is never walked.
@@ -88,6 +93,7 @@ impl HeapOptions {
             before_gc: around(Around::Before),
             after_gc: around(Around::After),
             at_exit: self.heap_at_exit,
+            cycles: self.gc_cycles,
             collects: self.heap_collect,
         };
         Ok((is_collected || self.needs_gc()).then_some(wishes))
@@ -102,6 +108,7 @@ impl HeapWishes {
             ("heap_before_gc", self.before_gc),
             ("heap_after_gc", self.after_gc),
             ("heap_at_exit", self.at_exit),
+            ("heap_cycles", self.cycles),
             ("heap_collect", self.collects),
         ];
         let numbers = [("heap_every_ns", self.every_ns), ("heap_rss_bytes", self.resident_bytes)];

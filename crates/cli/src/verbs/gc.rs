@@ -3,7 +3,7 @@
 //! Owns: the options. Never: adds up collections or lays out text; genba-profile does.
 
 mod attempt;
-mod cycles;
+pub mod cycles;
 mod format;
 
 use std::process::ExitCode;

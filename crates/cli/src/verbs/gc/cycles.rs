@@ -5,7 +5,7 @@ mod breaking;
 mod drawing;
 mod graph;
 mod kinds;
-mod page;
+pub mod page;
 mod text;
 mod words;
 

@@ -26,6 +26,7 @@ use crate::recording::agent_file;
 use crate::recording::output::Output;
 use crate::verbs::attach::left_behind::HEAPS;
 use crate::verbs::attach::placed::{Held, Place};
+use crate::verbs::gc::cycles::page::Page as CyclesPage;
 use crate::words::failure::{self, Failure, say};
 
 const LOOKED_EVERY: Duration = Duration::from_millis(50);
@@ -68,6 +69,8 @@ pub struct Asking(Arc<Shared>);
 #[derive(Default)]
 struct Kept {
     files: Vec<PathBuf>,
+    /// Garbage in cycles, before full collections.
+    cycles: Vec<PathBuf>,
     /// For the recording.
     heaps: Vec<proto::Heap>,
     /// Walks that began, and did not come to their end.
@@ -141,9 +144,20 @@ impl Keeping {
             say(&format!("note: {walks} not kept: the process ended before the walk did"));
         }
         let shown = |path: &PathBuf| path.display().to_string();
+        match kept.cycles.as_slice() {
+            _ if is_quiet => {}
+            [] => {}
+            [only] => say(&format!("kept the garbage in cycles before a full collection in {}", shown(only))),
+            [first, .., last] => say(&format!(
+                "kept the garbage in cycles before {} full collections, {} to {}",
+                kept.cycles.len(),
+                shown(first),
+                shown(last)
+            )),
+        }
         match kept.files.as_slice() {
             _ if is_quiet => {}
-            [] if kept.has_failures || kept.unfinished > 0 => {}
+            [] if kept.has_failures || kept.unfinished > 0 || !kept.cycles.is_empty() => {}
             [] => say("note: no heap was kept: none of its moments came"),
             [only] => {
                 say(&format!("kept the heap in {} · next: genba heap diff {} LATER", shown(only), shell::path(only)))
@@ -174,7 +188,9 @@ impl Asking {
 struct Keeper {
     /// `app` of `app.genba`, with its folder.
     stem: PathBuf,
+    /// Of the last file of heaps, and of the last one of cycles.
     number: u32,
+    cycles_number: u32,
     /// So many bytes were read.
     done: u64,
     /// Answers that are not whole, by process and number.
@@ -188,6 +204,7 @@ impl Keeper {
         Keeper {
             stem: Path::new(&output.shown).with_extension(""),
             number: 0,
+            cycles_number: 0,
             done: ASKED_BYTES as u64,
             open: BTreeMap::new(),
             is_damaged: false,
@@ -265,11 +282,14 @@ impl Keeper {
             (InPlace::Moment, "the program would not wait for a copy to be made and go on"),
         ];
         let why = why.iter().find(|(why, _)| *why as u64 == head.in_place).map(|(_, words)| (*words).to_owned());
+        if head.moment == Moment::Cycles as u64 {
+            return self.keep_cycles(head, process, why, answer);
+        }
         let wants = Wants { collection: answer.done.collect_ns > 0, ..Wants::default() };
         let mut page = Page::of(process, why, asking::Asked { answer, stopped_ns: 0, wants });
         page.moment = Some(words_of(head.moment).to_owned());
         page.walked_realtime_ns = Some(head.realtime_ns);
-        let path = self.write(&page.json()?)?;
+        let path = written(&self.stem, "heap", &mut self.number, &page.json()?)?;
         if head.moment == Moment::Signal as u64 {
             let objects = figures::counted(page.objects, "object", "objects");
             say(&format!(
@@ -289,32 +309,44 @@ impl Keeper {
         Ok(())
     }
 
-    /// Under the next name that is free.
-    fn write(&mut self, json: &str) -> Result<PathBuf, Failure> {
-        while self.number < FILES_MAX {
-            self.number += 1;
-            let path = PathBuf::from(format!("{}.heap-{}.json", self.stem.display(), self.number));
-            let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
-            match made.and_then(|mut file| file.write_all(json.as_bytes())) {
-                Ok(()) => return Ok(path),
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                Err(error) => {
-                    return Err(Failure::no(format!(
-                        "cannot write {}: {}",
-                        path.display(),
-                        failure::of_system(&error)
-                    )));
-                }
-            }
-        }
-        Err(Failure::no(format!("there are {FILES_MAX} heaps of this name already"))
-            .hint("name another recording with -o"))
+    fn keep_cycles(
+        &mut self,
+        head: &Head,
+        process: Process,
+        why: Option<String>,
+        answer: answer::Answer,
+    ) -> Result<(), Failure> {
+        let asked = asking::Asked { answer, stopped_ns: 0, wants: Wants { cycles: true, ..Wants::default() } };
+        let page = CyclesPage::of(asked, None, |asked| {
+            let page = Page::of(process, why, asked);
+            Page { walked_realtime_ns: Some(head.realtime_ns), ..page }
+        })?;
+        let path = written(&self.stem, "cycles", &mut self.cycles_number, &page.json()?)?;
+        self.kept.cycles.push(path);
+        Ok(())
     }
 
     fn ended(mut self) -> Kept {
         self.kept.unfinished = self.open.len();
         self.kept
     }
+}
+
+/// Into a file of the next name that is free; `number` becomes its.
+fn written(stem: &Path, kind: &str, number: &mut u32, json: &str) -> Result<PathBuf, Failure> {
+    while *number < FILES_MAX {
+        *number += 1;
+        let path = PathBuf::from(format!("{}.{kind}-{number}.json", stem.display()));
+        let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+        match made.and_then(|mut file| file.write_all(json.as_bytes())) {
+            Ok(()) => return Ok(path),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => {
+                return Err(Failure::no(format!("cannot write {}: {}", path.display(), failure::of_system(&error))));
+            }
+        }
+    }
+    Err(Failure::no(format!("there are {FILES_MAX} heaps of this name already")).hint("name another recording with -o"))
 }
 
 /// Its largest classes. `page` has them in that order.
@@ -344,6 +376,7 @@ fn words_of(moment: u64) -> &'static str {
         (Moment::BeforeCollection, "before_gc"),
         (Moment::AfterCollection, "after_gc"),
         (Moment::Exit, "exit"),
+        (Moment::Cycles, "cycles"),
     ];
     words.iter().find(|(known, _)| *known as u64 == moment).map_or("unknown", |(_, words)| words)
 }

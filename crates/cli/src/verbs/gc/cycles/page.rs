@@ -25,6 +25,8 @@ pub struct Page {
     pub pid: u32,
     pub python: String,
     pub argv: Vec<String>,
+    /// Before a full collection of a recording: when.
+    walked_realtime_ns: Option<u64>,
     /// Objects that a full collection now would look at, and find unreachable.
     pub tracked: u64,
     pub would_free: u64,
@@ -132,9 +134,14 @@ impl Page {
     pub fn new(
         interpreter: &Interpreter,
         choice: &Choice,
-        mut asked: Asked,
+        asked: Asked,
         limit: Option<usize>,
     ) -> Result<Page, Failure> {
+        Page::of(asked, limit, |asked| Heap::new(interpreter, choice, asked))
+    }
+
+    /// `heap`: what is known of the walk besides.
+    pub fn of(mut asked: Asked, limit: Option<usize>, heap: impl FnOnce(Asked) -> Heap) -> Result<Page, Failure> {
         let found = asked.answer.found.ok_or_else(|| Failure::ours("the answer of genba's library has no cycles"))?;
         let full: HashMap<u64, String> =
             asked.answer.classes.iter().map(|class| (class.row, Row::of(class.clone()).full_name())).collect();
@@ -147,7 +154,7 @@ impl Page {
         let kinds_left_out = groups.len() - shown;
         groups.truncate(shown);
         let kinds = groups.iter().map(|group| Kind::of(group, &names)).collect();
-        let heap = Heap::new(interpreter, choice, asked);
+        let heap = heap(asked);
         Ok(Page {
             format: "genba-gc-cycles",
             version: 1,
@@ -155,6 +162,7 @@ impl Page {
             pid: heap.pid,
             python: heap.python.clone(),
             argv: heap.argv.clone(),
+            walked_realtime_ns: heap.walked_realtime_ns,
             tracked: found.tracked,
             would_free: found.garbage,
             generators: heap.classes.iter().filter(|row| is_generator(row)).map(|row| row.count).sum(),
