@@ -1,13 +1,15 @@
 """`genba bench --export-…`: what becomes of a file that is there, and of the other files where one cannot be written."""
 
 import os
+import signal
 import struct
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from recording import genba
+from recording import binary, genba
 
 COMMAND = "sleep 0.01"
 NO_ID = 0xFFFF_FFFF
@@ -59,6 +61,20 @@ def test_each_export_that_fails_is_told(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("/dev/full")
     done = genba("bench", "-N", "-r", "3", "--export-json", "/dev/full", "--export-csv", "link", COMMAND, cwd=tmp_path)
     assert done.returncode == 2 and all(f"error: cannot write {name}: " in done.stderr for name in ("/dev/full", "link")), done
+
+
+def test_an_interrupt_has_the_exit_code_where_an_export_fails_too(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "hangs")
+    # Its second run never ends.
+    measured = "test -e second && { echo > hangs; exec sleep 600; }; touch second"
+    command = [str(binary()), "bench", "--export-json", "/dev/full", "--export-csv", "a.csv", "-r", "9", measured]
+    with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as bench:
+        (tmp_path / "hangs").read_text()
+        bench.send_signal(signal.SIGINT)
+        _, stderr = bench.communicate(timeout=60)
+    assert bench.returncode == 130 and "error: cannot write /dev/full: no space left on device\n" in stderr, stderr
+    assert "error: interrupted after 1 of 9 rounds\n  what was measured until then is shown, and exported in part\n" in stderr, stderr
+    assert measured in (tmp_path / "a.csv").read_text()
 
 
 @pytest.mark.parametrize("command", ["rm -f a.csv", "sh -c 'echo other > b; mv b a.csv'"])

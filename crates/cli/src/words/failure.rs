@@ -1,5 +1,5 @@
 //! A failure of genba's own: what failed, where, what was found and expected, and hints; and how it is printed.
-//! Owns: the words `error:`, `warning:` and `hint:` and the exit codes 1 and 2. Never: is used for the program's own
+//! Owns: the words `error:`, `warning:` and `hint:` and the exit codes 1, 2 and 130. Never: is used for the program's own
 //! exit code. Every line of a failure goes to stderr.
 
 use std::io::Write;
@@ -10,6 +10,9 @@ use genba_profile::report::printable;
 use genba_profile::shell;
 
 use super::of_others;
+
+/// As a shell has it for a command that Ctrl-C ended.
+const INTERRUPTED: u8 = 130;
 
 /// Why a verb ended without doing what was asked. Built with `no`, `usage` or `ours`, then `detail` and `hint`.
 #[derive(Debug)]
@@ -34,6 +37,15 @@ impl Failure {
     /// genba itself failed. Exit code 2.
     pub fn ours(what: impl Into<String>) -> Failure {
         Failure { exit_code: 2, ..Failure::no(what) }
+    }
+
+    /// Ctrl-C, before all was done. Exit code 130.
+    pub fn interrupted(what: impl Into<String>) -> Failure {
+        Failure { exit_code: INTERRUPTED, ..Failure::no(what) }
+    }
+
+    pub fn is_interrupt(&self) -> bool {
+        self.exit_code == INTERRUPTED
     }
 
     /// One more fact: where, what was found, what was expected.

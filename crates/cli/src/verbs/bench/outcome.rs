@@ -18,7 +18,7 @@ pub fn refused(refusal: Refusal) -> Failure {
 
 pub fn ended(ended: Ended) -> Failure {
     match ended {
-        Ended::Interrupted => Failure::no("interrupted before anything was measured").with_exit_code(130),
+        Ended::Interrupted => Failure::interrupted("interrupted before anything was measured"),
         Ended::Refused(refusal) => refused(refusal),
     }
 }
@@ -37,9 +37,10 @@ pub fn kept(is_shown: bool, written: &[Result<(), Failure>]) -> &'static str {
     }
 }
 
-/// Each failure is told. The last one has the exit code, and is told by who gets it.
+/// Each failure is told. An interrupt has the exit code, else the last one; who gets that failure tells it.
 pub fn told(all: impl IntoIterator<Item = Result<(), Failure>>) -> Result<(), Failure> {
     let mut failures: Vec<Failure> = all.into_iter().filter_map(Result::err).collect();
+    failures.sort_by_key(Failure::is_interrupt);
     let last = failures.pop();
     failures.iter().for_each(|one| failure::say(&one.to_string()));
     last.map_or(Ok(()), Err)
@@ -49,10 +50,10 @@ pub fn told(all: impl IntoIterator<Item = Result<(), Failure>>) -> Result<(), Fa
 pub fn ended_early(early: &Early, made: Option<(&Session, &str)>) -> Failure {
     let failure = match (&early.failure, made) {
         (Some(refusal), _) => refused(refusal.clone()),
-        (None, None) => Failure::no("interrupted before anything was measured").with_exit_code(130),
+        (None, None) => Failure::interrupted("interrupted before anything was measured"),
         (None, Some((made, _))) => {
             let rounds = made.is_interleaved.then(|| made.rounds());
-            Failure::no(interrupted(rounds, made.runs(), early.planned)).with_exit_code(130)
+            Failure::interrupted(interrupted(rounds, made.runs(), early.planned))
         }
     };
     let kept = made.map(|(_, kept)| format!("what was measured until then is {kept}"));
@@ -138,9 +139,13 @@ mod tests {
     use crate::words::failure::Failure;
 
     #[test]
-    fn of_several_failures_the_last_has_the_exit_code() {
-        let found = told([Err(Failure::no("interrupted")), Ok(()), Err(Failure::usage("cannot write a.json"))]);
-        assert_eq!(found.map_err(|failure| failure.to_string()), Err("error: cannot write a.json".to_owned()));
+    fn of_several_failures_an_interrupt_has_the_exit_code_or_the_last_one() {
+        let last_of = |first: Failure| {
+            let found = told([Err(first), Ok(()), Err(Failure::usage("cannot write a.json"))]);
+            found.map_err(|failure| failure.to_string())
+        };
+        assert_eq!(last_of(Failure::no("slower")), Err("error: cannot write a.json".to_owned()));
+        assert_eq!(last_of(Failure::interrupted("interrupted")), Err("error: interrupted".to_owned()));
         assert!(told([Ok(()), Ok(())]).is_ok());
     }
 

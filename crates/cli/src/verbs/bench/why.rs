@@ -46,9 +46,8 @@ fn not_recorded(refusal: &Refusal, kept: &str) -> Failure {
 /// `kept`: what became of what was measured.
 pub fn ended_early(early: &Early, kept: &str) -> Failure {
     let failure = match &early.failure {
-        None => Failure::no("interrupted while the commands were recorded")
-            .detail(format!("what was measured is {kept}"))
-            .with_exit_code(130),
+        None => Failure::interrupted("interrupted while the commands were recorded")
+            .detail(format!("what was measured is {kept}")),
         Some(refusal) => not_recorded(refusal, kept),
     };
     early.cleanup_failure.iter().fold(failure, |failure, cleanup| failure.detail(cleanup.what.clone()))

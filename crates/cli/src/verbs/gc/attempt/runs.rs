@@ -103,7 +103,7 @@ impl<'a> Runs<'a> {
         command.stderr(File::create(&words).map_err(cannot)?);
         let status = self.wait(command).map_err(cannot)?;
         if self.interrupted.load(Ordering::Relaxed) {
-            return Err(Failure::no(format!("interrupted in run {number} of {}", self.asked.all)).with_exit_code(130));
+            return Err(Failure::interrupted(format!("interrupted in run {number} of {}", self.asked.all)));
         }
         if !status.success() {
             return Err(self.failed(number, way, status, &words));
