@@ -7,6 +7,7 @@ mod earlier_sessions;
 mod exports;
 mod interrupting;
 mod outcome;
+mod results;
 mod why;
 
 use std::collections::VecDeque;
@@ -18,14 +19,13 @@ use std::time::Duration;
 
 use clap::{Args, ValueHint};
 use genba_bench::commands::{CommandRuns, Counting, Failures, Host};
-use genba_bench::findings::{Asked as Judged, Findings};
+use genba_bench::findings::{Asked as Judged, Earlier, Findings};
 use genba_bench::instructions;
 use genba_bench::interrupt::Interrupt;
 use genba_bench::lines::{Asked, Line, values_of};
 use genba_bench::measured::{Early, Session};
 use genba_bench::process::{Input, Output, Random};
 use genba_bench::refusal::Refusal;
-use genba_bench::report::{self, Shown};
 use genba_bench::rounds::{self, MEASURED_MIN, Plan, Progress, RUNS_MIN, Subject};
 use genba_bench::scan::Scan;
 use genba_bench::shell::Shell;
@@ -33,12 +33,15 @@ use genba_bench::snippets::{self, SnippetRuns};
 
 use crate::files::interpreter::{self, Named};
 use crate::files::private_folder;
-use crate::read::{self, MinShare};
+use crate::read::MinShare;
 use crate::words::failure::{self, Failure};
 use crate::words::progress::during_change;
 use choice::{InUnit, Sort, Style, failures, input, output};
+use earlier_sessions::EarlierSessions;
 use exports::{ExportOptions, Exports};
 use outcome::{ended, refused};
+use results::Results;
+use why::Recordings;
 
 /// For how large a difference genba says how many runs would show it.
 const DIFFERENCE: MinShare = MinShare(0.01);
@@ -214,99 +217,81 @@ pub struct Arguments {
 }
 
 pub fn bench(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    if arguments.parameter_scan.len() > 3 {
-        return Err(Failure::usage("--parameter-scan is there twice")
-            .hint("one scan, or several of --parameter-list: genba bench -L x 1,2 -L y a,b 'f {x} {y}'"));
-    }
-    arguments.check_setup()?;
-    let asked = arguments.asked();
-    let mut lines = asked.lines().map_err(refused)?;
-    if let Some(reference) = &arguments.reference {
-        let name = arguments.reference_name.as_ref().unwrap_or(reference).clone();
-        lines.insert(0, Line { name, command: reference.clone(), parameters: Default::default() });
-    }
-    let pythons = if arguments.py { arguments.pythons()? } else { Vec::new() };
-    let compared = lines.len() * pythons.len().max(1);
-    if arguments.fail_if_slower.is_some() && !arguments.has_earlier_sessions() && compared < 2 {
-        return Err(Failure::usage("--fail-if-slower has nothing to compare with")
-            .hint("genba bench --fail-if-slower 3% 'OLD' 'NEW', or --against FILE, or --history FILE"));
-    }
-    if arguments.why.is_some() && lines.len() < 2 {
-        return Err(Failure::usage("--why has nothing to compare with").hint("genba bench --why 'OLD' 'NEW'"));
-    }
-    let start_up = arguments.start_up.iter();
-    lines.extend(start_up.map(|command| Line {
-        name: command.clone(),
-        command: command.clone(),
-        parameters: Default::default(),
-    }));
+    arguments.check_given_once()?;
+    let (lines, pythons) = arguments.subjects()?;
     if arguments.instructions {
         instructions::check().map_err(refused)?;
     }
-    let mut earlier = earlier_sessions::read_files(&arguments.against)?;
-    let history =
-        arguments.history.as_deref().map(|path| earlier_sessions::read_history(path).map(|found| (path, found)));
-    let history = history.transpose()?;
-    // Without words nobody would see what they say, unless they are kept.
-    let why = arguments.why.as_ref().filter(|kept| arguments.style != Style::None || **kept != why::Kept::Not);
-    let recordings = why.map(why::Recordings::open).transpose()?;
+    let earlier = EarlierSessions::read(&arguments.against, arguments.history.as_deref())?;
+    let recordings = arguments.recordings()?;
     let exports = Exports::open(&arguments.exports, arguments.history.as_deref())?;
-    let interrupt = Arc::new(Interrupt::default());
-    interrupting::watch(&interrupt)?;
 
-    let progress = Arc::new(Progress::default());
-    let measured = || match arguments.py {
-        true => arguments.snippets(&lines, &pythons, &interrupt, &progress).map(|session| (session, Ok(()))),
-        false => arguments.commands(&lines, recordings.as_ref(), &interrupt, &progress),
+    let (session, recorded) = arguments.measure(&lines, &pythons, recordings.as_ref())?;
+    let findings = Findings::of(&session, &arguments.judged(earlier.beside(&session)));
+    let findings = findings.ok_or_else(|| Failure::ours("nothing was measured"))?;
+    let results = Results {
+        lines: &lines,
+        exports: &exports,
+        recordings: recordings.as_ref(),
+        style: arguments.style,
+        sort: arguments.sort,
+        unit: arguments.time_unit.map(Into::into),
     };
-    let made = if arguments.style.has_progress() {
-        let progress = Arc::clone(&progress);
-        during_change(move || progress.words(), measured)
-    } else {
-        measured()
-    };
-    let (session, recorded) = made?;
-    earlier.extend(history.and_then(|(path, history)| earlier_sessions::keep_if_measured(path, history, &session)));
-
-    let is_first_reference = arguments.reference.is_some() || arguments.fail_if_slower.is_some();
-    let judged = Judged {
-        reference: is_first_reference.then_some(0),
-        difference: arguments.difference.or(arguments.fail_if_slower).unwrap_or(DIFFERENCE).0,
-        slower_max: arguments.fail_if_slower.map(|most| most.0),
-        earlier,
-    };
-    let findings = Findings::of(&session, &judged).ok_or_else(|| Failure::ours("nothing was measured"))?;
-    let unit = arguments.time_unit.map(Into::into);
-    let shown = Shown { unit, is_in_order: arguments.sort == Sort::Command, ..Shown::default() };
-    // What was measured is exported, shown and added as far as it can be, whatever fails of that.
-    let written = exports.write(&findings, arguments.sort.is_by_time_in_tables(), &shown);
-    let stream = if exports.has_stdout { read::Stream::Stderr } else { read::Stream::Stdout };
-    let is_shown = arguments.style != Style::None;
-    let printed = if is_shown {
-        let paint = read::paint(arguments.style.colour(), stream);
-        read::show(&report::text(&findings, &Shown { paint, ..shown }), stream)
-    } else {
-        Ok(())
-    };
-    // What fails is no measure for the next session.
-    let is_measure = session.ended_early.is_none() && findings.slower().is_empty();
-    let added = if is_measure { exports.append(&findings) } else { Ok(()) };
-    let kept = outcome::kept(is_shown && printed.is_ok(), &written);
-    let explained = match (&session.ended_early, &recordings) {
-        (Some(early), _) => Err(outcome::ended_early(early, Some((&session, kept)))),
-        (None, Some(recordings)) => match recorded {
-            Err(early) => Err(why::ended_early(&early, kept)),
-            Ok(()) if is_shown && printed.is_ok() => recordings.say(&lines, stream),
-            Ok(()) => Ok(()),
-        },
-        (None, None) => Ok(()),
-    };
-    let verdict = explained.and_then(|()| outcome::judge(&findings));
-    outcome::told([verdict, printed, added].into_iter().chain(written))?;
+    results.tell(&findings, recorded)?;
     Ok(ExitCode::SUCCESS)
 }
 
 impl Arguments {
+    /// Options that clap takes several times.
+    fn check_given_once(&self) -> Result<(), Failure> {
+        if self.parameter_scan.len() > 3 {
+            return Err(Failure::usage("--parameter-scan is there twice")
+                .hint("one scan, or several of --parameter-list: genba bench -L x 1,2 -L y a,b 'f {x} {y}'"));
+        }
+        // As timeit's, several are lines of Python; commands have one.
+        if !self.py && self.setup.len() > 1 {
+            return Err(Failure::usage("the argument '--setup <CMD>' cannot be used multiple times")
+                .hint("one command line: --setup 'make clean && make'; with --py several are lines of Python"));
+        }
+        Ok(())
+    }
+
+    /// All that is measured, and the interpreters of `--py`.
+    fn subjects(&self) -> Result<(Vec<Line>, Vec<PathBuf>), Failure> {
+        let line = |name: &String, command: &String| Line {
+            name: name.clone(),
+            command: command.clone(),
+            parameters: Default::default(),
+        };
+        let mut lines = self.asked().lines().map_err(refused)?;
+        if let Some(reference) = &self.reference {
+            lines.insert(0, line(self.reference_name.as_ref().unwrap_or(reference), reference));
+        }
+        let pythons = if self.py { self.pythons()? } else { Vec::new() };
+        self.check_compares(lines.len(), pythons.len())?;
+        lines.extend(self.start_up.iter().map(|command| line(command, command)));
+        Ok((lines, pythons))
+    }
+
+    /// `lines`: without the start-up.
+    fn check_compares(&self, lines: usize, pythons: usize) -> Result<(), Failure> {
+        let compared = lines * pythons.max(1);
+        if self.fail_if_slower.is_some() && !self.has_earlier_sessions() && compared < 2 {
+            return Err(Failure::usage("--fail-if-slower has nothing to compare with")
+                .hint("genba bench --fail-if-slower 3% 'OLD' 'NEW', or --against FILE, or --history FILE"));
+        }
+        if self.why.is_some() && lines < 2 {
+            return Err(Failure::usage("--why has nothing to compare with").hint("genba bench --why 'OLD' 'NEW'"));
+        }
+        Ok(())
+    }
+
+    /// Without words nobody would see what they say, unless they are kept.
+    fn recordings(&self) -> Result<Option<Recordings>, Failure> {
+        let is_of_use = |kept: &&why::Kept| self.style != Style::None || **kept != why::Kept::Not;
+        self.why.as_ref().filter(is_of_use).map(Recordings::open).transpose()
+    }
+
     fn asked(&self) -> Asked {
         let scan = match self.parameter_scan.as_slice() {
             [name, from, to] => Some(Scan {
@@ -324,15 +309,6 @@ impl Arguments {
             scan,
             lists: self.parameter_list.chunks_exact(2).map(list).collect(),
         }
-    }
-
-    /// As timeit's, several are lines of Python; commands have one.
-    fn check_setup(&self) -> Result<(), Failure> {
-        if self.py || self.setup.len() < 2 {
-            return Ok(());
-        }
-        Err(Failure::usage("the argument '--setup <CMD>' cannot be used multiple times")
-            .hint("one command line: --setup 'make clean && make'; with --py several are lines of Python"))
     }
 
     /// What is given once holds for all commands and for their start-up; else each command has its own, and the start-up none.
@@ -370,11 +346,42 @@ impl Arguments {
         self.python.iter().map(|python| interpreter::chosen(Some(Named::Typed(python)), None)).collect()
     }
 
+    fn judged(&self, earlier: Vec<Earlier>) -> Judged {
+        let is_first_reference = self.reference.is_some() || self.fail_if_slower.is_some();
+        Judged {
+            reference: is_first_reference.then_some(0),
+            difference: self.difference.or(self.fail_if_slower).unwrap_or(DIFFERENCE).0,
+            slower_max: self.fail_if_slower.map(|most| most.0),
+            earlier,
+        }
+    }
+
     /// And whether the recordings came about, where they are asked for.
+    fn measure(
+        &self,
+        lines: &[Line],
+        pythons: &[PathBuf],
+        recordings: Option<&Recordings>,
+    ) -> Result<(Session, Result<(), Early>), Failure> {
+        let interrupt = Arc::new(Interrupt::default());
+        interrupting::watch(&interrupt)?;
+        let progress = Arc::new(Progress::default());
+        let measured = || match self.py {
+            true => self.snippets(lines, pythons, &interrupt, &progress).map(|session| (session, Ok(()))),
+            false => self.commands(lines, recordings, &interrupt, &progress),
+        };
+        if self.style.has_progress() {
+            let progress = Arc::clone(&progress);
+            during_change(move || progress.words(), measured)
+        } else {
+            measured()
+        }
+    }
+
     fn commands(
         &self,
         lines: &[Line],
-        recordings: Option<&why::Recordings>,
+        recordings: Option<&Recordings>,
         interrupt: &Interrupt,
         progress: &Progress,
     ) -> Result<(Session, Result<(), Early>), Failure> {

@@ -13,13 +13,30 @@ use super::outcome::refused;
 use crate::read;
 use crate::words::failure::{self, Failure};
 
-pub fn read_files(paths: &[PathBuf]) -> Result<Vec<Earlier>, Failure> {
-    let file = |path: &PathBuf| parsed(path, &text_of(path)?.map_err(|error| cannot_read(path, &error))?);
-    paths.iter().map(file).collect()
+/// Read before anything is measured.
+pub struct EarlierSessions<'a> {
+    files: Vec<Earlier>,
+    /// None in it: no session yet.
+    history: Option<(&'a Path, Option<Earlier>)>,
+}
+
+impl<'a> EarlierSessions<'a> {
+    pub fn read(files: &[PathBuf], history: Option<&'a Path>) -> Result<EarlierSessions<'a>, Failure> {
+        let file = |path: &PathBuf| parsed(path, &text_of(path)?.map_err(|error| cannot_read(path, &error))?);
+        let files = files.iter().map(file).collect::<Result<Vec<Earlier>, Failure>>()?;
+        let history = history.map(|path| read_history(path).map(|found| (path, found))).transpose()?;
+        Ok(EarlierSessions { files, history })
+    }
+
+    /// Those that the session is compared with. A message, if the history has none of its commands.
+    pub fn beside(self, session: &Session) -> Vec<Earlier> {
+        let of_history = self.history.and_then(|(path, found)| keep_if_measured(path, found, session));
+        self.files.into_iter().chain(of_history).collect()
+    }
 }
 
 /// None: no session yet.
-pub fn read_history(path: &Path) -> Result<Option<Earlier>, Failure> {
+fn read_history(path: &Path) -> Result<Option<Earlier>, Failure> {
     match text_of(path)? {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(cannot_read(path, &error)),
@@ -29,7 +46,7 @@ pub fn read_history(path: &Path) -> Result<Option<Earlier>, Failure> {
 }
 
 /// The history, if it has one of the commands; else a message that it has none.
-pub fn keep_if_measured(path: &Path, history: Option<Earlier>, session: &Session) -> Option<Earlier> {
+fn keep_if_measured(path: &Path, history: Option<Earlier>, session: &Session) -> Option<Earlier> {
     let found =
         history.filter(|history| session.measured.iter().any(|measured| history.times_of(&measured.line).is_some()));
     if found.is_none() {
