@@ -2,34 +2,22 @@
 //! Owns: how it is noticed that there is more to show. `genba top` reads on (`GrowingFile`); a page of `genba view` is made anew where the
 //! state is another one (`FileState`). Never: decodes, waits, writes. The server follows no file: its database tells how far an upload is.
 
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use crate::files::identity::FileIdentity;
 use crate::files::own_file::Content;
 
 /// Read at a time.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// What tells a file from another one of the same name.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Identity {
-    device: u64,
-    inode: u64,
-}
-
-impl Identity {
-    fn of(found: &Metadata) -> Identity {
-        Identity { device: found.dev(), inode: found.ino() }
-    }
-}
-
 /// How a file is at one moment: where another state is found later, there may be more to show.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct FileState {
-    identity: Identity,
+    identity: FileIdentity,
     bytes: u64,
     changed_ns: i128,
 }
@@ -39,7 +27,7 @@ impl FileState {
     pub fn of(path: &Path) -> Option<FileState> {
         let found = std::fs::metadata(path).ok()?;
         let changed_ns = i128::from(found.mtime()) * 1_000_000_000 + i128::from(found.mtime_nsec());
-        Some(FileState { identity: Identity::of(&found), bytes: found.len(), changed_ns })
+        Some(FileState { identity: FileIdentity::of(&found), bytes: found.len(), changed_ns })
     }
 }
 
@@ -59,14 +47,14 @@ pub enum Fate {
 pub struct GrowingFile {
     path: PathBuf,
     file: File,
-    opened: Identity,
+    opened: FileIdentity,
     read_bytes: u64,
 }
 
 impl GrowingFile {
     pub fn open(path: &Path) -> io::Result<GrowingFile> {
         let file = File::open(path)?;
-        let opened = Identity::of(&file.metadata()?);
+        let opened = FileIdentity::of(&file.metadata()?);
         Ok(GrowingFile { path: path.to_path_buf(), file, opened, read_bytes: 0 })
     }
 
@@ -84,10 +72,10 @@ impl GrowingFile {
         if now_bytes < self.read_bytes {
             return Fate::Truncated;
         }
-        match std::fs::metadata(&self.path) {
-            Ok(found) if Identity::of(&found) == self.opened => Fate::Same,
-            Ok(_) => Fate::Replaced,
-            Err(_) => Fate::Removed,
+        match FileIdentity::at(&self.path) {
+            Some(found) if found == self.opened => Fate::Same,
+            Some(_) => Fate::Replaced,
+            None => Fate::Removed,
         }
     }
 

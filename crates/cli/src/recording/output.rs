@@ -5,13 +5,14 @@
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io::{ErrorKind, Seek, SeekFrom};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::fs::{CWD, FlockOperation, OFlags, RenameFlags, flock, renameat_with};
 use rustix::io::Errno;
 
+use crate::files::identity::FileIdentity;
 use crate::files::own_file::Content;
 use crate::words::failure::{self, Failure};
 use crate::words::of_others;
@@ -258,7 +259,7 @@ fn is_named_by(words: &[&OsStr], found: &Metadata) -> bool {
 }
 
 fn is_same(one: &Metadata, other: &Metadata) -> bool {
-    (one.dev(), one.ino()) == (other.dev(), other.ino())
+    FileIdentity::of(one) == FileIdentity::of(other)
 }
 
 /// The file itself, not what a link leads to, and what it holds. Does not wait where the path has become a FIFO.

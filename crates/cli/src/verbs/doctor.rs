@@ -14,7 +14,6 @@ mod process;
 mod share;
 
 use std::ffi::OsString;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -31,6 +30,7 @@ use self::clock::ClockPage;
 use self::fact::{Fact, Facts};
 use self::page::Page;
 use self::share::SharePage;
+use crate::files::identity::FileIdentity;
 use crate::files::interpreter::{Named, chosen};
 use crate::read::{self, RecordingFile, Stream};
 use crate::words::failure::Failure;
@@ -167,9 +167,8 @@ fn no_process(file: &Path, failure: Failure) -> Failure {
 /// Readings by Python are measured in an interpreter that genba starts, and it starts none that somebody else chose.
 fn clock_of_process(its: &ProcessFacts) -> Failure {
     // Another file of that name, in the process's own root or since it began, is not its interpreter.
-    let file = |path: &Path| std::fs::metadata(path).map(|found| (found.dev(), found.ino())).ok();
-    let runs = file(Path::new(&format!("/proc/{}/exe", its.pid)));
-    let program = its.executable.as_deref().filter(|path| runs.is_some() && file(path) == runs);
+    let runs = FileIdentity::at(Path::new(&format!("/proc/{}/exe", its.pid)));
+    let program = its.executable.as_deref().filter(|path| runs.is_some() && FileIdentity::at(path) == runs);
     let how = format!("genba doctor --clock --python {}", program.map_or_else(|| "PYTHON".to_owned(), shell::path));
     Failure::usage(format!("--clock measures this machine and an interpreter, not process {}", its.pid))
         .detail("it would start the process's interpreter once more, which another user may have written")

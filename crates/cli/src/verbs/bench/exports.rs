@@ -18,6 +18,7 @@ use rustix::fs::{fgetxattr, flistxattr};
 use rustix::io::Errno;
 use tempfile::NamedTempFile;
 
+use crate::files::identity::FileIdentity;
 use crate::read;
 use crate::words::failure::{self, Failure};
 
@@ -97,9 +98,9 @@ impl Target {
     }
 
     /// By what it is, not by its name. None: no plain file, such as a terminal, which holds what several write.
-    fn identity(&self) -> Option<(u64, u64)> {
+    fn identity(&self) -> Option<FileIdentity> {
         let found = self.file.metadata().ok().filter(Metadata::is_file)?;
-        Some((found.dev(), found.ino()))
+        Some(FileIdentity::of(&found))
     }
 
     fn write(&self, text: &str) -> std::io::Result<()> {
@@ -113,8 +114,7 @@ impl Target {
 
     /// True of what is no plain file, too.
     fn has_its_name(&self) -> bool {
-        let named = std::fs::metadata(&self.path).ok().map(|found| (found.dev(), found.ino()));
-        self.identity().is_none_or(|own| named == Some(own))
+        self.identity().is_none_or(|own| FileIdentity::at(&self.path) == Some(own))
     }
 
     fn put(&self, text: &str) -> std::io::Result<()> {
@@ -130,7 +130,7 @@ impl Target {
     /// A plain file that was there, whose only name is this path: no link, and no other file by now.
     fn replaceable(&self) -> Option<Metadata> {
         let found = std::fs::symlink_metadata(&self.path).ok()?;
-        let is_same = self.identity() == Some((found.dev(), found.ino()));
+        let is_same = self.identity() == Some(FileIdentity::of(&found));
         (!self.is_new && found.is_file() && found.nlink() == 1 && is_same).then_some(found)
     }
 
