@@ -1,7 +1,13 @@
 """Whoever reads `--format json` from a script finds its keys on a page."""
 
+import json
+import re
+import sys
+from typing import Any
+
 import pytest
 
+from looked_at import LOOKS_MAX, started
 from recording import REPOSITORY, genba_said
 from test_shells import NESTED, verbs
 
@@ -19,3 +25,36 @@ def test_a_section_that_is_gone_is_noticed(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(globals(), "PAGES", PAGES.replace("`genba ps --format json`", ""))
     with pytest.raises(AssertionError, match="ps"):
         test_each_json_is_on_a_page()
+
+
+def keys(value: Any) -> set[str]:
+    """At any depth."""
+    if isinstance(value, list):
+        return set().union(*map(keys, value))
+    return set(value).union(*map(keys, value.values())) if isinstance(value, dict) else set()
+
+
+# It waits with a descriptor, in a function that has a variable.
+WAITS = "import sys\ndef waits(text):\n    print('ready', flush=True)\n    sys.stdin.read()\nwaits('text')"
+
+
+def test_each_key_of_a_dump_is_on_its_page() -> None:
+    """And no other one. A frame has the keys of a recording's frame."""
+    (page,) = re.findall(r"```jsonc\n(.*?)```", (REPOSITORY / "docs/dump.md").read_text(), re.DOTALL)
+    with started([sys.executable, "-c", WAITS]) as program:
+        for _ in range(LOOKS_MAX):
+            dump = program.dump("--locals")
+            (thread,) = dump["processes"][0]["threads"]
+            if thread["state"] == "in read(2) on a pipe":
+                break
+    assert keys(dump) == set(re.findall(r'"(\w+)":', page))
+    exported = json.loads(genba_said("export", REPOSITORY / "testdata/golden/v3.genba", "--to", "json", "-o", "-"))
+    assert set(thread["frames"][0]) - {"locals", "locals_left_out"} == set(exported["frames"][0]) - {"owner"}
+
+
+def test_each_key_of_ps_is_on_its_page() -> None:
+    section = (REPOSITORY / "docs/json.md").read_text().partition("## `genba ps --format json`\n")[2].partition("\n## ")[0]
+    on_page = {key for cell in re.findall(r"^\| (`.*?`) \|", section, re.MULTILINE) for key in re.findall(r"`(\w+)`", cell)}
+    with started([sys.executable, "-c", WAITS]) as program:
+        (row,) = [row for row in json.loads(genba_said("ps", "--format", "json"))["processes"] if row["pid"] == program.pid]
+    assert set(row) == on_page
