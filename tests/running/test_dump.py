@@ -220,6 +220,63 @@ def test_children(tmp_path) -> None:
         assert f"allowed: genba dump {program.pid}" in genba("doctor", str(program.pid)).stdout
 
 
+def test_children_of_children(tmp_path) -> None:
+    """A pool of workers below a process that does not call them itself."""
+    works = "import sys; print('ready', flush=True); sys.stdin.read()"
+    pool = f"import subprocess, sys\nfor worker in [subprocess.Popen([sys.executable, '-c', {works!r}]) for _ in range(2)]: worker.wait()"
+    master = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {pool!r}])"
+    with started([sys.executable, "-c", master], cwd=tmp_path) as program:
+        assert program.process.stdout.readline() == "ready\n"
+        for _ in range(LOOKS_MAX):
+            processes = program.dump("--children")["processes"]
+            if len(processes) == 4:
+                break
+        first, second, *workers = processes
+        assert (first["pid"], second["parent"]) == (program.pid, program.pid)
+        assert [worker["parent"] for worker in workers] == [second["pid"]] * 2, processes
+
+
+# A frame with many values of its own on top of another.
+DEEP = """\
+import sys
+sys.setrecursionlimit(100_000)
+def deep(depth, last):
+    NAMES = [depth * 10**9 + number for number in range(60)]
+    return deep(depth - 1, last) if depth else last()
+def spins():
+    print('ready', flush=True)
+    while True: pass
+def waits():
+    print('ready', flush=True)
+    sys.stdin.read()
+""".replace("NAMES", ", ".join(f"name{number}" for number in range(60)))
+
+
+def test_what_there_was_no_time_for_is_marked(tmp_path) -> None:
+    """A thread is stopped for a moment, whatever there is to be read of it."""
+    with started([sys.executable, "-c", f"{DEEP}deep(1400, spins)"], cwd=tmp_path) as program:
+        for _ in range(LOOKS_MAX):
+            (thread,) = program.threads("--locals").values()
+            text = genba_said("dump", str(program.pid), "--locals")
+            # A thread that gets no CPU is not stopped, and there is no hurry then.
+            if thread["certainty"] == "stopped" and "unverified" not in text:
+                break
+        assert (thread["certainty"], thread["is_cut_by_time"], thread["frames"][0]["name"]) == ("stopped", True, "spins")
+        assert "\n  cut: the time for which the thread may be stopped was over\n" in text
+
+
+def test_more_frames_than_are_read_are_marked(tmp_path) -> None:
+    with started([sys.executable, "-c", f"{DEEP}deep(2000, waits)"], cwd=tmp_path) as program:
+        for _ in range(LOOKS_MAX):
+            (thread,) = program.threads().values()
+            if (thread["state"], thread["certainty"]) == ("in read(2) on a pipe", "slept"):
+                break
+        assert (thread["certainty"], thread["end"], thread["is_cut_by_time"]) == ("slept", "too_deep", False)
+        names = [frame["name"] for frame in thread["frames"]]
+        assert names[0] == "waits" and set(names[1:]) == {"deep"} and 1000 < len(names) < 2000, len(names)
+        assert "\n  cut: more frames than genba reads\n" in genba_said("dump", str(program.pid))
+
+
 def test_threads_that_do_the_same_are_one_paragraph(tmp_path) -> None:
     program = (
         "import os, sys, threading\n"
