@@ -81,6 +81,8 @@ TABLE: dict[str, Row] = {
     "tests/running/test_attach.py::test_round_after_round_leaves_the_program_as_it_was": KINDS,
     "tests/running/test_attach.py::test_what_is_recorded_is_the_truth": KINDS,
     "tests/running/test_attach_hostile.py::test_code_of_the_jit": ("3.15",),
+    # Each is for two: those that can be asked, and those that cannot.
+    "tests/running/test_attach_forbidden.py": ("3.13", "3.14", "3.15", "3.14-standalone"),
     "tests/running/test_attach_killed.py::test_killed_at_each_step_of_the_entry": TWO,
     "tests/running/test_attach.py::test_a_traced_process_is_asked_where_its_python_can_be": ("3.15",),
     "tests/running/test_attach.py::test_who_does_not_come_to_run_python_code_is_not_waited_for_without_end": NOWHERE,
