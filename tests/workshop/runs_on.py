@@ -85,6 +85,7 @@ TABLE: dict[str, Row] = {
     "tests/running/test_attach_forbidden.py": ("3.13", "3.14", "3.15", "3.14-standalone"),
     "tests/running/test_attach_killed.py::test_killed_at_each_step_of_the_entry": TWO,
     "tests/running/test_attach.py::test_a_traced_process_is_asked_where_its_python_can_be": ("3.15",),
+    "tests/running/test_attach.py::test_a_signal_that_comes_while_the_script_runs_is_the_program_s": ("3.14", "3.15"),
     "tests/running/test_attach.py::test_who_does_not_come_to_run_python_code_is_not_waited_for_without_end": NOWHERE,
     "tests/running/test_attach.py::test_who_is_asked_and_ends_before_it_answers": BOLT,
     "tests/running/test_attach.py::test_the_main_thread_is_asked_where_no_thread_can_be_used": BOLT,
