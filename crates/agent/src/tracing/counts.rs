@@ -10,6 +10,9 @@ use rustc_hash::FxHashMap;
 /// A function's place in the process's table.
 pub type Index = u32;
 
+/// A function's place in a thread's table, which has those alone that this thread has called: a process may have thousands of both.
+type Place = u32;
+
 /// What the calls of a function, or of a function by one caller, add up to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Totals {
@@ -91,11 +94,20 @@ impl Waits {
     }
 }
 
+/// A function that a thread has called.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Called {
+    pub function: Index,
+    pub totals: Totals,
+}
+
 /// A function as one caller called it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pair {
     pub caller: Index,
     pub callee: Index,
+    /// Of the callee.
+    place: Place,
     pub totals: Totals,
 }
 
@@ -103,7 +115,7 @@ pub struct Pair {
 struct Frame {
     /// Of the function: its code object or its `PyMethodDef`.
     key: u64,
-    function: Index,
+    place: Place,
     /// `NO_PAIR`: nobody that is known called it.
     pair: u32,
     began_ticks: u64,
@@ -115,8 +127,10 @@ const NO_PAIR: u32 = u32::MAX;
 #[derive(Default)]
 pub struct Thread {
     stack: Vec<Frame>,
-    functions: Vec<Totals>,
+    functions: Vec<Called>,
+    place_of: FxHashMap<Index, Place>,
     pairs: Vec<Pair>,
+    /// By the caller's place and the callee's index.
     pair_of: FxHashMap<u64, u32>,
     root: Root,
 }
@@ -145,19 +159,13 @@ impl Thread {
         if self.root != Root::Without && !self.enter_with_root(key) {
             return Some(());
         }
-        let pair = match self.stack.last() {
-            Some(caller) => self.pair(caller.function, function)?,
-            None => NO_PAIR,
+        let (pair, place) = match self.stack.last() {
+            Some(caller) => self.begin_pair(caller.place, function)?,
+            None => (NO_PAIR, self.place(function)?),
         };
-        if self.functions.len() <= function as usize {
-            self.make_room_for(function)?;
-        }
-        self.functions.get_mut(function as usize)?.depth += 1;
-        if let Some(pair) = self.pairs.get_mut(pair as usize) {
-            pair.totals.depth += 1;
-        }
+        self.functions.get_mut(place as usize)?.totals.depth += 1;
         self.stack.try_reserve(1).ok()?;
-        self.stack.push(Frame { key, function, pair, began_ticks: now_ticks(), callees_ticks: 0 });
+        self.stack.push(Frame { key, place, pair, began_ticks: now_ticks(), callees_ticks: 0 });
         Some(())
     }
 
@@ -198,8 +206,8 @@ impl Thread {
     /// As if it had not been called.
     pub fn drop_innermost(&mut self) {
         let Some(frame) = self.stack.pop() else { return };
-        if let Some(totals) = self.functions.get_mut(frame.function as usize) {
-            totals.depth = totals.depth.saturating_sub(1);
+        if let Some(called) = self.functions.get_mut(frame.place as usize) {
+            called.totals.depth = called.totals.depth.saturating_sub(1);
         }
         if let Some(pair) = self.pairs.get_mut(frame.pair as usize) {
             pair.totals.depth = pair.totals.depth.saturating_sub(1);
@@ -214,52 +222,65 @@ impl Thread {
         if let Some(caller) = self.stack.last_mut() {
             caller.callees_ticks += total_ticks;
         }
-        if let Some(totals) = self.functions.get_mut(frame.function as usize) {
-            totals.ends(total_ticks, own_ticks);
+        if let Some(called) = self.functions.get_mut(frame.place as usize) {
+            called.totals.ends(total_ticks, own_ticks);
         }
         if let Some(pair) = self.pairs.get_mut(frame.pair as usize) {
             pair.totals.ends(total_ticks, own_ticks);
         }
     }
 
+    /// One more call is under way. Gives the pair, and the callee's place.
     #[inline]
-    fn pair(&mut self, caller: Index, callee: Index) -> Option<u32> {
+    fn begin_pair(&mut self, caller: Place, callee: Index) -> Option<(u32, Place)> {
         let key = u64::from(caller) << 32 | u64::from(callee);
-        match self.pair_of.get(&key) {
-            Some(known) => Some(*known),
-            None => self.new_pair(key, Pair { caller, callee, totals: Totals::default() }),
-        }
+        let index = match self.pair_of.get(&key) {
+            Some(known) => *known,
+            None => self.new_pair(key, caller, callee)?,
+        };
+        let pair = self.pairs.get_mut(index as usize)?;
+        pair.totals.depth += 1;
+        Some((index, pair.place))
     }
 
     #[cold]
-    fn new_pair(&mut self, key: u64, pair: Pair) -> Option<u32> {
+    fn new_pair(&mut self, key: u64, caller: Place, callee: Index) -> Option<u32> {
+        let caller = self.functions.get(caller as usize)?.function;
+        let place = self.place(callee)?;
         let index = u32::try_from(self.pairs.len()).ok().filter(|index| *index != NO_PAIR)?;
         self.pairs.try_reserve(1).ok()?;
         self.pair_of.try_reserve(1).ok()?;
-        self.pairs.push(pair);
+        self.pairs.push(Pair { caller, callee, place, totals: Totals::default() });
         self.pair_of.insert(key, index);
         Some(index)
     }
 
-    #[cold]
-    fn make_room_for(&mut self, function: Index) -> Option<()> {
-        let length = function as usize + 1;
-        self.functions.try_reserve(length - self.functions.len()).ok()?;
-        self.functions.resize(length, Totals::default());
-        Some(())
+    /// Looked up for a thread's outermost calls and for new pairs alone: a known pair has it.
+    fn place(&mut self, function: Index) -> Option<Place> {
+        if let Some(known) = self.place_of.get(&function) {
+            return Some(*known);
+        }
+        let place = Place::try_from(self.functions.len()).ok()?;
+        self.functions.try_reserve(1).ok()?;
+        self.place_of.try_reserve(1).ok()?;
+        self.functions.push(Called { function, totals: Totals::default() });
+        self.place_of.insert(function, place);
+        Some(place)
     }
 
     /// In a forked child, where only the thread that forked lives: what was counted is the parent's, and the calls under way began there.
     pub fn forget(&mut self) {
         self.stack.clear();
-        self.functions.fill(Totals::default());
+        for called in &mut self.functions {
+            called.totals = Totals::default();
+        }
         for pair in &mut self.pairs {
             pair.totals = Totals::default();
         }
     }
 
     /// As if all calls under way ended now.
-    pub fn ended(&self, now_ticks: u64) -> (Vec<Totals>, Vec<Pair>) {
+    pub fn ended(&self, now_ticks: u64) -> (Vec<Called>, Vec<Pair>) {
         let mut thread = Thread {
             stack: self.stack.clone(),
             functions: self.functions.clone(),
@@ -275,7 +296,7 @@ impl Thread {
 
 #[cfg(test)]
 mod tests {
-    use super::{Thread, Totals, Waits};
+    use super::{Called, Index, Thread, Totals, Waits};
 
     const ROOT: (u64, u32) = (100, 0);
     const F: (u64, u32) = (101, 1);
@@ -294,6 +315,10 @@ mod tests {
         Totals { calls, recursive_calls, own_ticks, total_ticks, depth: 0 }
     }
 
+    fn by_function(called: &[Called]) -> Vec<(Index, Totals)> {
+        called.iter().map(|called| (called.function, called.totals)).collect()
+    }
+
     #[test]
     fn recursion_is_counted_once_in_the_total_time() {
         let mut thread = Thread::first();
@@ -302,19 +327,31 @@ mod tests {
             &[(ROOT, true), (F, true), (G, true), (F, true), (F, false), (G, false), (F, false), (ROOT, false)],
         );
         let (functions, pairs) = thread.ended(70);
-        assert_eq!(functions, [totals(1, 0, 20, 70), totals(2, 1, 30, 50), totals(1, 0, 20, 30)]);
+        let expected = [(0, totals(1, 0, 20, 70)), (1, totals(2, 1, 30, 50)), (2, totals(1, 0, 20, 30))];
+        assert_eq!(by_function(&functions), expected);
         let of: Vec<_> = pairs.iter().map(|pair| (pair.caller, pair.callee, pair.totals)).collect();
         assert_eq!(of, [(0, 1, totals(1, 0, 20, 50)), (1, 2, totals(1, 0, 20, 30)), (2, 1, totals(1, 0, 10, 10))]);
         // What the interpreter runs after the program is not the program.
         run(&mut thread, &[(F, true), (F, false)]);
-        assert_eq!(thread.ended(90).0[1].calls, 2);
+        assert_eq!(thread.ended(90).0[1].totals.calls, 2);
     }
 
     #[test]
     fn calls_whose_end_was_missed_end_with_their_caller_and_unknown_ones_are_passed_over() {
         let mut thread = Thread::default();
         run(&mut thread, &[(F, false), (F, true), (G, true), (F, false)]);
-        assert_eq!(thread.ended(0).0, [totals(0, 0, 0, 0), totals(1, 0, 10, 20), totals(1, 0, 10, 10)]);
+        assert_eq!(by_function(&thread.ended(0).0), [(1, totals(1, 0, 10, 20)), (2, totals(1, 0, 10, 10))]);
+    }
+
+    #[test]
+    fn a_thread_has_rows_for_what_it_calls_alone() {
+        const LATE: (u64, u32) = (103, 4_000_000);
+        let mut thread = Thread::default();
+        run(&mut thread, &[(LATE, true), (F, true), (F, false), (LATE, false), (LATE, true), (LATE, false)]);
+        let (functions, pairs) = thread.ended(0);
+        assert_eq!(by_function(&functions), [(LATE.1, totals(2, 0, 30, 40)), (1, totals(1, 0, 10, 10))]);
+        let of: Vec<_> = pairs.iter().map(|pair| (pair.caller, pair.callee, pair.totals)).collect();
+        assert_eq!(of, [(LATE.1, 1, totals(1, 0, 10, 10))]);
     }
 
     #[test]
@@ -343,10 +380,10 @@ mod tests {
         let mut thread = Thread::default();
         run(&mut thread, &[(F, true), (G, true)]);
         for _ in 0..2 {
-            assert_eq!(thread.ended(30).0[1..], [totals(1, 0, 10, 30), totals(1, 0, 20, 20)]);
+            assert_eq!(by_function(&thread.ended(30).0), [(1, totals(1, 0, 10, 30)), (2, totals(1, 0, 20, 20))]);
         }
         thread.forget();
         thread.leave(F.0, 40);
-        assert!(thread.ended(50).0.iter().all(|totals| totals.calls == 0));
+        assert!(thread.ended(50).0.iter().all(|called| called.totals.calls == 0));
     }
 }

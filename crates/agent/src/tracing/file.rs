@@ -130,9 +130,9 @@ fn added_up(tracer: &Tracer) -> (Vec<&Name>, Vec<Row>) {
     let now_ticks = tracer.clock.ticks();
     for thread in threads {
         let (functions, pairs) = thread.ended(now_ticks);
-        for (place, totals) in places.iter().zip(&functions) {
-            if let Some(row) = rows.get_mut(*place) {
-                row.totals.add(totals);
+        for called in &functions {
+            if let Some(row) = places.get(called.function as usize).and_then(|place| rows.get_mut(*place)) {
+                row.totals.add(&called.totals);
             }
         }
         for pair in &pairs {
