@@ -61,6 +61,18 @@ def test_tracers_of_another_version_are_not_beside_cprofile(tmp_path: Path, monk
     assert set(trace.peers(Namespace(python=sys.executable), tmp_path, tmp_path / "x.py")) == {"yappi", "viztracer", "pyinstrument"}
 
 
+def test_a_work_that_takes_longer_than_under_cprofile_is_a_goal_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def taken(options: Namespace, folder: Path, commands: dict[str, list[str]], rounds: int, environment: dict[str, str]) -> dict[str, list[float]]:
+        assert [words[-2] for words in commands.values()] == ["deep_recursion"] * 3
+        assert commands["alone"][:2] == [sys.executable, ways.WORKLOAD]
+        return {"alone": [0.4] * rounds, "cProfile": [0.5] * rounds, "genba": [ours] * rounds}
+
+    monkeypatch.setattr(trace, "in_turns", taken)
+    for ours, is_met in ((0.51, False), (0.49, True)):
+        row = trace.whole(Namespace(python=sys.executable, genba="genba"), tmp_path, "trace", "deep_recursion")
+        assert row.met is is_met and row.yardstick.endswith(f"{ours:.3f} s, cProfile 0.500 s, alone 0.400 s"), row
+
+
 @in_long_runs
 def test_start_up_and_memory(tmp_path: Path) -> None:
     _, data, _ = bench("--parts", "startup,memory", folder=tmp_path, ROUNDS="1")

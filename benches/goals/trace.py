@@ -1,8 +1,8 @@
 """`genba trace` beside `python -m cProfile`: the same programs under both, under other tracers and under neither, in turns, as wall time.
 
 Owns: three programs: many short Python calls, many calls of C, and both with generators; and a fourth whose shares every way but the sampler moves.
-The works of the bench's table are measured beside cProfile, too. Most of them call little, so that what a tracer adds is less than what runs differ by:
-of each it is told how long the whole run takes.
+The works of the bench's table are measured beside cProfile and alone, too. Most of them call little, so that what a tracer adds is less than what runs
+differ by: of each it is told how long the whole run takes.
 Settings: PYTHON, as for all parts: each figure names its version. A peer that is not there, or has another version, is said, and not measured.
 """
 
@@ -26,6 +26,8 @@ from row import Row
 ROUNDS = 9
 ROUNDS_OF_WORKS = 5
 RATIO_MAX = 0.6
+# Of whole runs: no work takes longer than under cProfile.
+WHOLE_RATIO_MAX = 1.0
 RESAMPLES = 2_000
 PROGRAMS = {
     "Python calls": "def f(n): return n if n < 2 else f(n - 1) + f(n - 2)\nf(28)\n",
@@ -76,14 +78,15 @@ def costs(options: Namespace, folder: Path, name: str, text: str) -> list[Row]:
 
 
 def whole(options: Namespace, folder: Path, name: str, work: str) -> Row:
-    commands = both(options, folder, Path(ways.WORKLOAD), work, str(folder / "work.json"))
+    words = (work, str(folder / "work.json"))
+    commands = {"alone": [options.python, ways.WORKLOAD, *words], **both(options, folder, Path(ways.WORKLOAD), *words)}
     # A work imports one of these.
     taken = in_turns(options, folder, commands, ROUNDS_OF_WORKS, {"PYTHONPATH": os.pathsep.join(ways.packages())})
-    ours, theirs = (statistics.median(taken[way]) for way in ("genba", "cProfile"))
+    alone, ours, theirs = (statistics.median(taken[way]) for way in ("alone", "genba", "cProfile"))
     beside = lambda rounds: statistics.median([taken["genba"][at] / taken["cProfile"][at] for at in rounds])
     low, high = drawn(beside, ROUNDS_OF_WORKS)
-    yardstick = f"{low:.2f} to {high:.2f}; {ours:.3f} s, cProfile {theirs:.3f} s"
-    return Row(f"{name}, run time beside cProfile's", beside(range(ROUNDS_OF_WORKS)), "×", yardstick=yardstick)
+    yardstick = f"{low:.2f} to {high:.2f}; {ours:.3f} s, cProfile {theirs:.3f} s, alone {alone:.3f} s"
+    return Row(f"{name}, run time beside cProfile's", beside(range(ROUNDS_OF_WORKS)), "×", WHOLE_RATIO_MAX, yardstick)
 
 
 def works_here() -> list[str]:
