@@ -1,6 +1,6 @@
 """Small files that ask for much: a file of 60 kB never takes more than 150 MB, compressed or not, whatever is in it and whichever verb reads it.
 
-And a large one that is what it says: counts of 60,000 functions are read within the same.
+And large ones that are what they say: counts of 60,000 functions are read within the same, and by `genba pstats` .prof files of 18 and of 20 MB.
 """
 
 import gzip
@@ -106,6 +106,27 @@ def many_callers() -> bytes:
     return ROW + b")\x05" + NUMBERS + b"{r\0\0\0\0\xa9\x04" + NUMBERS + b"r\0\0\0\0r\3\0\0\0" * callers + b"00"
 
 
+def callers_of_one_function(count: int) -> Iterable[bytes]:
+    """Each another one, of 22 bytes."""
+    yield ROW + b")\x05" + NUMBERS + b"{r\0\0\0\0\xa9\x04" + NUMBERS
+    yield from (b")\x03r\1\0\0\0i" + struct.pack("<i", line) + b"r\2\0\0\0r\3\0\0\0" for line in range(2, count + 1))
+    yield b"00"
+
+
+def functions_alone(count: int) -> Iterable[bytes]:
+    """Each another one, of 45 bytes."""
+    yield b"{"
+    yield from (b")\x03z\x01ai" + struct.pack("<i", line) + b"z\x01f)\x05" + NUMBERS + b"{0" for line in range(count))
+    yield b"0"
+
+
+# And how many bytes they have at least.
+LARGE_PROFS: dict[str, tuple[Callable[[], Iterable[bytes]], int]] = {
+    "callers of one function": (lambda: callers_of_one_function(900_000), 19_000_000),
+    "functions alone": (lambda: functions_alone(400_000), 18_000_000),
+}
+
+
 # As they are, and whether they can be read.
 HOSTILE_PROFS: dict[str, tuple[Callable[[], bytes], bool]] = {
     "a string of 2 GB": (lambda: b"{)\x03s\xff\xff\xff\x7f", False),
@@ -158,6 +179,16 @@ def test_a_small_prof_takes_little_memory(tmp_path: Path, name: str) -> None:
         peak, code, said = peak_bytes(*words)
         assert (code, "damaged at byte " in said) == ((0, False) if is_read else (1, True)), (words[0], code, said)
         assert "panicked" not in said and peak <= PEAK_BYTES_MAX, (words[0], peak, said)
+
+
+@pytest.mark.parametrize("name", LARGE_PROFS)
+def test_a_large_prof_is_listed_in_the_same_memory(tmp_path: Path, name: str) -> None:
+    make, bytes_min = LARGE_PROFS[name]
+    file = tmp_path / "large.prof"
+    file.write_bytes(b"".join(make()))
+    assert file.stat().st_size >= bytes_min
+    peak, code, said = peak_bytes("pstats", file, "--stats", "9")
+    assert code == 0 and peak <= PEAK_BYTES_MAX, (peak, code, said)
 
 
 def test_many_functions_are_read_by_every_reader(tmp_path: Path) -> None:

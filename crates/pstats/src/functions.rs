@@ -2,6 +2,7 @@
 //! Owns: nothing but their shape. Never: reads bytes.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 /// The file, line and name of a function. `~`, 0 and `<built-in method …>` are a function of C.
@@ -64,20 +65,36 @@ pub struct Prof {
     pub rest_bytes: u64,
 }
 
-/// As in a dict of Python's: the last value counts, in the place of the first.
-pub(crate) fn without_doubles<Of>(callers: Vec<(Function, Of)>) -> Vec<(Function, Of)> {
-    let mut place_of: HashMap<Function, usize> = HashMap::with_capacity(callers.len());
-    let mut kept: Vec<(Function, Of)> = Vec::with_capacity(callers.len());
-    for (function, value) in callers {
-        match place_of.get(&function) {
-            Some(place) => kept[*place].1 = value,
-            None => {
-                place_of.insert(function.clone(), kept.len());
-                kept.push((function, value));
+/// As in a dict of Python's: the last value counts, in the place of the first. In place: a function may have callers by the million.
+pub(crate) fn without_doubles<Of: Copy>(mut callers: Vec<(Function, Of)>) -> Vec<(Function, Of)> {
+    let doubles = doubles(&callers);
+    if doubles.is_empty() {
+        return callers;
+    }
+    let mut is_kept = vec![true; callers.len()];
+    for (first, later) in doubles {
+        let value = callers[later].1;
+        callers[first].1 = value;
+        is_kept[later] = false;
+    }
+    let mut is_kept = is_kept.into_iter();
+    callers.retain(|_| is_kept.next().unwrap_or(true));
+    callers
+}
+
+/// Places with a function that an earlier place has, each behind the first of these; in the order of the file.
+fn doubles<Of>(callers: &[(Function, Of)]) -> Vec<(usize, usize)> {
+    let mut first_of: HashMap<&Function, usize> = HashMap::with_capacity(callers.len());
+    let mut doubles = Vec::new();
+    for (place, (function, _)) in callers.iter().enumerate() {
+        match first_of.entry(function) {
+            Entry::Occupied(first) => doubles.push((*first.get(), place)),
+            Entry::Vacant(new) => {
+                new.insert(place);
             }
         }
     }
-    kept
+    doubles
 }
 
 impl Callers {
@@ -87,5 +104,21 @@ impl Callers {
             Callers::Timed(callers) => callers.is_empty(),
             Callers::Counted(callers) => callers.is_empty(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Function, without_doubles};
+
+    #[test]
+    fn the_last_value_of_a_function_is_in_its_first_place() {
+        let of = |lines: &[(i64, u64)]| -> Vec<(Function, u64)> {
+            let function = |line| Function { file: "a.py".into(), line, name: "f".into() };
+            lines.iter().map(|(line, calls)| (function(*line), *calls)).collect()
+        };
+        let doubled = of(&[(1, 10), (2, 20), (1, 11), (3, 30), (2, 21), (1, 12)]);
+        assert_eq!(without_doubles(doubled), of(&[(1, 12), (2, 21), (3, 30)]));
+        assert_eq!(without_doubles(of(&[(2, 20), (1, 10)])), of(&[(2, 20), (1, 10)]));
     }
 }

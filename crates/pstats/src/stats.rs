@@ -41,7 +41,7 @@ impl Stats {
         let mut stats = Stats {
             files: vec![called],
             rows: Vec::new(),
-            row_of: HashMap::new(),
+            row_of: HashMap::with_capacity(prof.rows.len()),
             awaits: prof.awaits,
             calls: 0,
             primitive_calls: 0,
@@ -51,7 +51,7 @@ impl Stats {
             is_sampled: prof.is_sampled,
             order: None,
         };
-        for row in prof.rows {
+        for (place, row) in prof.rows.iter().enumerate() {
             stats.calls = stats.calls.saturating_add(row.calls);
             stats.primitive_calls = stats.primitive_calls.saturating_add(row.primitive_calls);
             stats.own_s += row.own_s;
@@ -59,8 +59,10 @@ impl Stats {
             if row.callers.functions().any(Function::is_old_profiler) {
                 stats.top_level.push(row.function.clone());
             }
-            stats.insert(row);
+            stats.row_of.insert(row.function.clone(), place);
         }
+        // Each function is there once: they stay where they are.
+        stats.rows = prof.rows;
         stats
     }
 
@@ -250,7 +252,7 @@ impl Callers {
     }
 }
 
-fn stripped<Of>(callers: Vec<(Function, Of)>) -> Vec<(Function, Of)> {
+fn stripped<Of: Copy>(callers: Vec<(Function, Of)>) -> Vec<(Function, Of)> {
     without_doubles(callers.into_iter().map(|(function, value)| (function.stripped(), value)).collect())
 }
 

@@ -61,8 +61,8 @@ pub fn load(path: &Path) -> Result<Stats, NotLoaded> {
     };
     let mut stats: Option<Stats> = None;
     let is_only = profs.len() == 1;
-    for counts in &profs {
-        let prof = match prof_of(counts) {
+    for counts in profs {
+        let prof = match prof_of(&counts) {
             Ok(prof) => prof,
             Err(why) if is_only => return Err(why),
             Err(NotLoaded::Content(words) | NotLoaded::System(_, words)) => {
@@ -70,6 +70,8 @@ pub fn load(path: &Path) -> Result<Stats, NotLoaded> {
                 continue;
             }
         };
+        // The bytes of a large file are needed no more.
+        drop(counts);
         let more = Stats::new(prof, called.clone());
         match &mut stats {
             Some(stats) => stats.add_part(more),
