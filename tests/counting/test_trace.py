@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from clock_source import another_clock_source
+from figures import Figure
 from recording import RUN_SECONDS_MAX, Workshop, genba, genba_said
 from soak import SOAK
 
@@ -122,41 +123,6 @@ def test_threads_are_counted_each_for_itself(workshop: Workshop) -> None:
     assert by_caller["in_thread"] == (5, 5) and by_caller["main"] == (1, 1)
 
 
-# Functions that the main thread alone calls, before a first thread begins: each is a row of the process's table, in front of those that threads call.
-FUNCTIONS, THREADS = 6_000, 300
-MANY = f"""
-import resource, threading
-
-exec(compile("".join(f"def f{{n}}(): pass\\nf{{n}}()\\n" for n in range({FUNCTIONS})), "many.py", "exec"))
-begun, end = threading.Barrier({THREADS} + 1), threading.Event()
-
-def wait():
-    begun.wait()
-    end.wait()
-
-threads = [threading.Thread(target=wait) for _ in range({THREADS})]
-for thread in threads: thread.start()
-begun.wait()
-with open("/proc/self/statm") as file: print(int(file.read().split()[1]) * resource.getpagesize())
-end.set()
-for thread in threads: thread.join()
-"""
-# Of a function and a thread: calls, recursive calls and two times of eight bytes each.
-ROW_BYTES_MIN = 32
-
-
-def test_a_thread_takes_memory_for_what_it_calls_itself(workshop: Workshop) -> None:
-    """Half of what each thread would take with a row for each function of the process."""
-    program = workshop.write("threads.py", MANY)
-    plain = plainly(workshop, program)
-    done = traced(workshop, "-o", f"{workshop.place.inside}/threads.prof", "--python", workshop.interpreter.path, program)
-    assert (plain.returncode, done.returncode) == (0, 0), plain.stderr + done.stderr
-    found = counts(workshop.place.outside / "threads.prof")
-    assert found["threads.py", 7, "wait"][:2] == (THREADS, THREADS)
-    assert sum(file == "many.py" and name != "<module>" for file, _, name in found) == FUNCTIONS
-    assert int(done.stdout) - int(plain.stdout) < FUNCTIONS * THREADS * ROW_BYTES_MIN / 2, (done.stdout, plain.stdout)
-
-
 # How a generator that has not given all its values ends: each way that there is, and as nobody holds it any more.
 ENDS = """def end(got, way):
     try:
@@ -258,8 +224,9 @@ def test_times_are_those_of_the_program_s_own_clock(workshop: Workshop, is_other
 
 # Fifty programs in five processes each side: starting a Python takes longer than such a program. A thousand others each time in the long form.
 @pytest.mark.measures
-def test_random_programs(workshop: Workshop) -> None:
+def test_random_programs(workshop: Workshop, figure: Figure) -> None:
     first = random.SystemRandom().randrange(1 << 32) if SOAK else 0
+    programs, compared = 0, 0
     for part in range(100 if SOAK else 5):
         seeds = [first + part * 10 + number for number in range(10)]
         for seed in seeds:
@@ -269,6 +236,9 @@ def test_random_programs(workshop: Workshop) -> None:
         own = [of_files(found, "random_") for found in (ours, theirs)]
         assert len(own[0]) > 40 and own[0] == own[1], seeds
         assert {f"<method '{way}' of 'generator' objects>" for way in ("throw", "close")} <= {of[0][2] for of in own[0]}, seeds
+        programs, compared = programs + len(seeds), compared + len(own[0])
+    figure("programs made at random whose functions, calls and callers are cProfile's", programs, "programs", bound="all")
+    figure("functions and callers compared in them", compared, "")
 
 
 def test_modules_streams_and_exit_codes(workshop: Workshop) -> None:

@@ -1,0 +1,41 @@
+"""Threads under `genba trace`: what each takes of the process's memory.
+
+Owns: a program with many functions and many threads, of which each calls a few.
+"""
+
+from recording import Workshop
+from test_trace import counts, plainly, traced
+
+# Functions that the main thread alone calls, before a first thread begins: each is a row of the process's table, in front of those that threads call.
+FUNCTIONS, THREADS = 6_000, 300
+MANY = f"""
+import resource, threading
+
+exec(compile("".join(f"def f{{n}}(): pass\\nf{{n}}()\\n" for n in range({FUNCTIONS})), "many.py", "exec"))
+begun, end = threading.Barrier({THREADS} + 1), threading.Event()
+
+def wait():
+    begun.wait()
+    end.wait()
+
+threads = [threading.Thread(target=wait) for _ in range({THREADS})]
+for thread in threads: thread.start()
+begun.wait()
+with open("/proc/self/statm") as file: print(int(file.read().split()[1]) * resource.getpagesize())
+end.set()
+for thread in threads: thread.join()
+"""
+# Of a function and a thread: calls, recursive calls and two times of eight bytes each.
+ROW_BYTES_MIN = 32
+
+
+def test_a_thread_takes_memory_for_what_it_calls_itself(workshop: Workshop) -> None:
+    """Half of what each thread would take with a row for each function of the process."""
+    program = workshop.write("threads.py", MANY)
+    plain = plainly(workshop, program)
+    done = traced(workshop, "-o", f"{workshop.place.inside}/threads.prof", "--python", workshop.interpreter.path, program)
+    assert (plain.returncode, done.returncode) == (0, 0), plain.stderr + done.stderr
+    found = counts(workshop.place.outside / "threads.prof")
+    assert found["threads.py", 7, "wait"][:2] == (THREADS, THREADS)
+    assert sum(file == "many.py" and name != "<module>" for file, _, name in found) == FUNCTIONS
+    assert int(done.stdout) - int(plain.stdout) < FUNCTIONS * THREADS * ROW_BYTES_MIN / 2, (done.stdout, plain.stdout)
