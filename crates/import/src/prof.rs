@@ -38,11 +38,9 @@ const UNKNOWN: &str =
 pub(crate) fn prof_of(bytes: &[u8], room: &mut Room) -> Result<Prof, Refused> {
     let half = room.left() / 2;
     let mut left = half;
-    let prof = genba_pstats::read_within(bytes, &mut left).map_err(|damaged| Refused::Damaged {
-        kind: KIND,
-        byte: damaged.byte,
-        expected: damaged.expected,
-        found: damaged.found,
+    let prof = genba_pstats::read_within(bytes, &mut left).map_err(|damaged| match damaged.needs_more_memory {
+        true => room.refusal(),
+        false => Refused::Damaged { kind: KIND, byte: damaged.byte, expected: damaged.expected, found: damaged.found },
     })?;
     room.take(half - left)?;
     Ok(prof)

@@ -19,6 +19,8 @@ pub struct Damaged {
     pub byte: u64,
     pub expected: String,
     pub found: String,
+    /// Up to here it is as it should be. What follows needs more memory than the reader was given.
+    pub needs_more_memory: bool,
 }
 
 /// What a reference may stand for.
@@ -262,7 +264,7 @@ impl<'a> Reader<'a> {
     }
 
     pub fn wrong(&self, byte: usize, expected: &str, found: String) -> Damaged {
-        Damaged { byte: byte as u64, expected: expected.to_owned(), found }
+        Damaged { byte: byte as u64, expected: expected.to_owned(), found, needs_more_memory: false }
     }
 
     fn wrong_type(&self, byte: usize, what: &str, kind: u8) -> Damaged {

@@ -176,11 +176,8 @@ impl File<'_> {
         let left = self.room_bytes.checked_sub(bytes + new * REFERENCE_BYTES);
         self.room_bytes = left.ok_or_else(|| {
             let begin = self.reader.byte();
-            self.reader.wrong(
-                begin,
-                "functions and callers that fit into the memory for a file of this size",
-                "more".to_owned(),
-            )
+            let expected = "functions and callers that fit into the memory for a file of this size";
+            Damaged { needs_more_memory: true, ..self.reader.wrong(begin, expected, "more".to_owned()) }
         })?;
         Ok(())
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 use chrono::{DateTime, Local};
 use genba_format::MAGIC;
 use genba_import::Counts;
-use genba_pstats::{NotLoaded, Prof, Stats, is_prof};
+use genba_pstats::{Damaged, NotLoaded, Prof, Stats, is_prof};
 
 use crate::read::check_is_no_pipe;
 use crate::words::failure::{Failure, say};
@@ -88,10 +88,12 @@ fn prof_of(Counts { bytes, room_bytes }: &Counts) -> Result<Prof, NotLoaded> {
         return Err(NotLoaded::Content(words));
     }
     let prof = genba_pstats::read_within(bytes, &mut { *room_bytes }).map_err(|damaged| {
-        NotLoaded::Content(format!(
-            "damaged at byte {}: expected {}, found {}",
-            damaged.byte, damaged.expected, damaged.found
-        ))
+        let Damaged { byte, expected, found, needs_more_memory } = damaged;
+        let room_mb = room_bytes / 1_000_000;
+        NotLoaded::Content(match needs_more_memory {
+            true => format!("it needs more than {room_mb} MB of memory, the most that genba takes for its size"),
+            false => format!("damaged at byte {byte}: expected {expected}, found {found}"),
+        })
     })?;
     if prof.rows.is_empty() {
         return Err(NotLoaded::Content("a .prof file without functions: nothing was profiled".to_owned()));

@@ -480,5 +480,5 @@ fn a_small_recording_of_counts_is_not_read_into_a_large_memory() {
     sandbox.file("work/small.genba", &recording);
     let output = sandbox.genba(&["report", "small.genba"]).output().expect("the command starts");
     let words = String::from_utf8_lossy(&output.stderr);
-    assert!(words.contains("functions and callers that fit into the memory for a file of this size"), "{words}");
+    assert!(words.contains("which is the most that genba takes here for a file of this size"), "{words}");
 }

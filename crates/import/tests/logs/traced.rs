@@ -75,9 +75,11 @@ fn a_small_recording_may_take_little_memory() {
     let recording = recording(&[(7, &prof)], 1);
     let [counts] = profs(recording.clone()).try_into().expect("one process");
     assert!(counts.room_bytes < 100 << 20, "{}", counts.room_bytes);
+    let too_large = genba_pstats::read_within(&counts.bytes, &mut { counts.room_bytes }).expect_err("it needs more");
+    assert!(too_large.needs_more_memory);
     let imported = imported(recording);
     let [fault] = imported.faults.as_slice() else { panic!("{:?}", imported.faults) };
-    assert!(fault.contains("fit into the memory for a file of this size"), "{fault}");
+    assert!(fault.contains("need more than 1") && fault.contains(" MB of memory"), "{fault}");
 }
 
 #[test]
