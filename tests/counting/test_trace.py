@@ -11,6 +11,7 @@ import marshal
 import os
 import random
 import re
+import signal
 import subprocess
 from pathlib import Path
 
@@ -255,6 +256,13 @@ def test_modules_streams_and_exit_codes(workshop: Workshop) -> None:
         done = traced(workshop, "-q", "-o", file, workshop.interpreter.path, "-c", f"def f(): pass\nf()\n{text}")
         assert done.returncode == code and (code == 1) == ("KeyError: 1" in done.stderr), done.stderr
         assert called(place.outside / f"end-{number}.prof", "f") == 1
+
+
+def test_a_process_that_a_signal_from_outside_kills_leaves_no_file(workshop: Workshop) -> None:
+    program = workshop.write("killed.py", "import os, subprocess\ndef f(): pass\nf()\nsubprocess.run(['sh', '-c', f'kill -9 {os.getpid()}'])\n")
+    done = traced(workshop, "-o", f"{workshop.place.inside}/killed.prof", "--python", workshop.interpreter.path, program)
+    assert done.returncode == 128 + signal.SIGKILL and "nothing was traced: no process wrote its counts" in done.stderr, done.stderr
+    assert not list(workshop.place.outside.glob("*.prof"))
 
 
 def test_a_module_of_the_standard_library_and_one_that_runs_another(workshop: Workshop) -> None:

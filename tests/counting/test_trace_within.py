@@ -109,6 +109,22 @@ print(sorted(name for name in os.listdir(".") if name.endswith(".prof")))
     assert lines[1] == "['child.prof', 'x.prof']"
 
 
+def test_a_block_that_is_open_at_os_exit_leaves_an_empty_file(inside: Inside) -> None:
+    lines = inside.said(
+        PROGRAM
+        + """
+child = os.fork()
+if child == 0:
+    with genba.trace("open.prof"):
+        down(3)
+        os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+print(os.path.getsize("open.prof"))
+"""
+    )
+    assert lines == ["0"]
+
+
 def test_as_a_decorator(inside: Inside) -> None:
     lines = inside.said(
         PROGRAM
