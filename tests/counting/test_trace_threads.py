@@ -1,4 +1,4 @@
-"""Threads under `genba trace`: what each takes of the process's memory.
+"""Threads under `genba trace`: what each takes of the process's memory, and what genba does itself while they run.
 
 Owns: a program with many functions and many threads, of which each calls a few.
 """
@@ -39,3 +39,10 @@ def test_a_thread_takes_memory_for_what_it_calls_itself(workshop: Workshop) -> N
     assert found["threads.py", 7, "wait"][:2] == (THREADS, THREADS)
     assert sum(file == "many.py" and name != "<module>" for file, _, name in found) == FUNCTIONS
     assert int(done.stdout) - int(plain.stdout) < FUNCTIONS * THREADS * ROW_BYTES_MIN / 2, (done.stdout, plain.stdout)
+
+
+def test_genba_only_waits_while_the_program_runs(workshop: Workshop) -> None:
+    """Its main thread for the end, another one for signals. `genba run` has a third, which looks at each thread of the program."""
+    program = workshop.write("parent.py", "import os\nprint(len(os.listdir(f'/proc/{os.getppid()}/task')))\n")
+    done = traced(workshop, "-o", f"{workshop.place.inside}/parent.prof", "--python", workshop.interpreter.path, program)
+    assert (done.returncode, done.stdout) == (0, "2\n"), done.stderr

@@ -22,7 +22,7 @@ use crate::words::failure::{self, Failure};
 pub struct Ending {
     pub status: ExitStatus,
     pub wall: Duration,
-    /// What ran below the program, as seen from outside.
+    /// What ran below the program, as seen from outside; nothing of a traced one.
     pub seen: Sighted,
 }
 
@@ -64,7 +64,8 @@ pub fn run(
     })?;
     let pid = child.id();
     let passing = pass_on_to(pid, answers, chain);
-    let watch = Watch::begin(pid);
+    // A look reads a file of each thread. Processes that are traced say what they wrote; the others are not told.
+    let watch = (!session.trace).then(|| Watch::begin(pid));
     let cannot_wait = |error| Failure::ours(format!("cannot wait for the program: {}", failure::of_system(&error)));
     // Waits without reaping, so that its pid is not another's while signals are still passed on.
     loop {
@@ -81,7 +82,7 @@ pub fn run(
     }
     let wall = started.elapsed();
     // Before its pid may be another's.
-    let seen = watch.end();
+    let seen = watch.map(Watch::end).unwrap_or_default();
     let status = passing.ended(|| child.wait()).map_err(cannot_wait)?;
     unblock_stops();
     Ok((Ending { status, wall, seen }, pid))
