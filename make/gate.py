@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The gate: runs every part of `make test` (and of `make check`), two at a time, and gives one verdict at the end.
+"""The gate: runs every part of `make test` (and of `make check`), three at a time, and gives one verdict at the end.
 
     make/gate.py check test        what .ci/run runs
     make/gate.py rust python       these parts, and what they need
@@ -31,7 +31,8 @@ NOT_HERE = ROOT / "build/not-here"
 HISTORY = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "genba/unsteady.jsonl"
 PYTEST = "build/tools/bin/pytest"
 NEXTEST = "build/tools/bin/cargo-nextest"
-LANES = 2
+# One more than the usual machine has processors: a part waits for a server, for a browser, or for the folder that another one compiles into.
+LANES = 3
 UNSTEADY_MAX = 3
 RUNS_KEPT = 10
 # More failures than that are no bad luck, and are not tried again.
@@ -154,8 +155,8 @@ def read_node(log: str, name: str) -> Outcome:
 
 
 MAKE = "make --no-print-directory"
-# Those that fail fastest stand first, and none beside one that it would wait for: what cargo compiles in one folder it compiles one after the other.
-# `check` and `test` choose by the group.
+# Those that fail fastest stand first. Clippy, fuzz and rust compile in one folder, one after the other, as cargo wants it: while one of them waits
+# for that, two other parts keep the processors busy. `check` and `test` choose by the group.
 GROUPS: dict[str, tuple[Part, ...]] = {
     "setup": (
         Part("tools", "make/prepare.sh tools compiler"),
@@ -175,7 +176,7 @@ GROUPS: dict[str, tuple[Part, ...]] = {
         # Compiles nothing: it runs while clippy and the tests of Rust do.
         Part("web", f"{MAKE} test-web", needs=("build", "packages"), read=read_node),
         Part("rust", f"{MAKE} test-rust", needs=("build", "machine"), read=read_nextest),
-        # The same inputs in each run.
+        # The same inputs in each run. What it needs of cargo the tests of Rust have compiled; it computes while some of them wait.
         Part("fuzz", f"{MAKE} fuzz FUZZ='--inputs 30000'", needs=("build",)),
         Part("python", f"{MAKE} test-python", needs=("build", "machine", "twin"), read=read_pytest, alone=True),
         # Their pages prove by how much a fix is faster, in some by a few per cent: with two tests beside that drowned.
