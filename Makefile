@@ -33,9 +33,10 @@ NEXTEST := $(TOOLS)/bin/cargo-nextest
 # The libraries that the command carries, as `make build` left them: clippy and the tests do not compile them again.
 LIBRARIES := GENBA_AGENT_LIBRARIES=$(CURDIR)/build/libraries
 
+# One test more at a time than there are processors, because some wait: for a server, a process, a terminal.
 test-rust:
 	@rm -f target/nextest/default/junit.xml
-	$(LIBRARIES) $(NEXTEST) nextest run --workspace --no-fail-fast
+	$(LIBRARIES) $(NEXTEST) nextest run --workspace --no-fail-fast --test-threads $$(($$(nproc) + 1))
 
 test-web: web/node_modules
 	npm --prefix web test
