@@ -5,6 +5,7 @@ callers. Code of the program's own further down has rows of its own, and is take
 whole stacks that go on alike.
 """
 
+import functools
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -20,8 +21,13 @@ TOLERANCE = 1e-9
 
 
 def is_passed_on(branch: Node) -> bool:
-    name = branch["name"]
-    return branch["kind"] != "python" and any(name.startswith(known[:-1]) if known.endswith("*") else name == known for known in PASSES_ON)
+    return branch["kind"] != "python" and passes_on(branch["name"])
+
+
+@functools.cache
+def passes_on(name: str) -> bool:
+    """A tree asks it of a few names, thousands of times."""
+    return any(name.startswith(known[:-1]) if known.endswith("*") else name == known for known in PASSES_ON)
 
 
 class SameName(Exception):

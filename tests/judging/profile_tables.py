@@ -75,6 +75,7 @@ class Profile:
         lost = sum(process["blocks_lost"] for process in self.tables["processes"])
         sampled: dict[int, tuple[int, int]] = {}
         columns = self.tables["samples"]
+        of_bytes = [columns[name] for name in ("copied_bytes", "allocated_bytes") if name in columns]
         # Without their stacks, of which a recording may hold very many.
         for number, thread in enumerate(columns["thread"]):
             ticks, samples, row_cpu_ns = (columns[name][number] for name in ("ticks", "samples", "cpu_ns"))
@@ -82,7 +83,7 @@ class Profile:
             all_ticks, cpu_ns = sampled.get(process, (0, 0))
             sampled[process] = all_ticks + ticks, cpu_ns + row_cpu_ns
             # A stack that was seen at copies or allocations alone has no samples.
-            is_of_bytes = any(columns.get(name, [0] * (number + 1))[number] > 0 for name in ("copied_bytes", "allocated_bytes"))
+            is_of_bytes = any(column[number] > 0 for column in of_bytes)
             assert is_of_bytes or ticks >= 1 and samples >= 1, (number, ticks, samples)
             assert state in RUNNING or row_cpu_ns == 0, (number, state, row_cpu_ns)
         for index, process in enumerate(self.tables["processes"]):

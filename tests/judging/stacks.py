@@ -87,6 +87,7 @@ class PossibleStacks:
                 else:
                     self.notes.setdefault(number, {})[key] = words
         self._collect(ast.parse(text), "")
+        self.definitions = {one.first_line for one in self.functions.values()}
 
     def _collect(self, node: ast.AST, prefix: str) -> None:
         for child in ast.iter_child_nodes(node):
@@ -122,8 +123,8 @@ class PossibleStacks:
             if below.kind == above.kind == "python" and above.name not in called and not self._is(above, "anywhere"):
                 faults.append(f"{below.name} at line {below.line} does not call {above.name}")
         if own == marked:
-            for index, frame in enumerate(own):
-                faults += self._context_faults(frame, [one.name for one in own[:index]])
+            for index in range(len(own)):
+                faults += self._context_faults(own, index)
             faults += self._through_faults(stack)
         met = [family for family in self.families if any(_in_family(frame.name, family) for frame in own)]
         if len(met) > 1:
@@ -142,13 +143,16 @@ class PossibleStacks:
             return [f"line {frame.line} is not in {frame.name}"]
         return []
 
-    def _context_faults(self, frame: Frame, below: list[str]) -> list[str]:
+    def _context_faults(self, own: list[Frame], index: int) -> list[str]:
         faults = []
+        frame = own[index]
         function = self.functions.get(frame.name)
         # Where a function is defined, the note is about the function, not about its definition.
-        definitions = {one.first_line for one in self.functions.values()}
-        places = ({frame.line} - definitions) | ({function.first_line} if function else set())
-        for notes in (self.notes.get(place, {}) for place in places):
+        places = ({frame.line} - self.definitions) | ({function.first_line} if function else set())
+        noted = [self.notes[place] for place in places if place in self.notes]
+        # Few lines have one, and a stack may be hundreds of frames deep.
+        below = [one.name for one in own[:index]] if noted else []
+        for notes in noted:
             for name in notes.get("only-under", []):
                 if name not in below:
                     faults.append(f"{frame.name} at line {frame.line} without {name} below it")
