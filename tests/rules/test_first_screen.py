@@ -17,7 +17,7 @@ pytestmark = pytest.mark.measures
 
 @dataclass(frozen=True)
 class Slow:
-    """A program of tests/first_screen (or of another folder of tests): how much it does, names of the right verdicts, and what the verdict's lines must hold."""
+    """A program of tests/first_screen: how much it does, names of the right verdicts, and what the verdict's lines must hold. test_verdict.py has others."""
 
     amount: str
     verdicts: tuple[str, ...]
@@ -25,7 +25,6 @@ class Slow:
     needs: str | None = None
     points: int = 2
     in_loop: bool = False
-    folder: str = "first_screen"
 
 
 PROGRAMS = {
@@ -43,7 +42,6 @@ PROGRAMS = {
     "json_indent": Slow("250", ("one place",), ("json_indent.py:10 page   json.dumps(rows, indent=2)",)),
     "life": Slow("2400", ("one line", "one function"), ("step", "counts.get(near, 0)")),
     "linear_search": Slow("14000", ("one place",), ("linear_search.py:9 distinct   value not in found",)),
-    "one_line": Slow("60", ("one line", "one place"), ("one_line.py:11 gross", "str(price)"), folder="verdicts"),
     # No rule adds up what is pickled and what is read back.
     "pickled": Slow("160", ("no single cause", "one place"), ("reduction.py:", "pickled.py:8 worker"), points=1),
     # Nor rows that are copied again and again.
@@ -52,7 +50,6 @@ PROGRAMS = {
     "pool_of_threads": Slow("64", ("GIL",), ("pool_of_threads.py:10 digits", "processes")),
     "prepend": Slow("15000", ("one place",), ("prepend.py:9 newest_first   line + text",)),
     "silent_log": Slow("40000", ("one place",), ("silent_log.py:10 describe", "{value!r}")),
-    "waiting": Slow("20", ("waiting",), ("waiting.py:22 fetch   urllib.request.urlopen(url)", "waiting for data"), folder="verdicts"),
 }
 
 
@@ -67,7 +64,7 @@ def test_the_first_screen(workshop: Workshop, name: str) -> None:
         environment["PYTHONPATH"] = (
             workshop.program("build/tools/site-packages") if pure else package_folder(workshop, slow.needs)
         )
-    run = workshop.run(workshop.program(f"tests/{slow.folder}/{name}.py"), slow.amount, environment=environment)
+    run = workshop.run(workshop.program(f"tests/first_screen/{name}.py"), slow.amount, environment=environment)
     assert run.exit_code == 0, run.stderr
     screen = run.report()
     print(screen)
