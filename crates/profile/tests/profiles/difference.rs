@@ -190,6 +190,24 @@ fn waits_are_compared_by_wall_time() {
         .assert_eq(&samples.verdict());
 }
 
+/// The next sample brings the time of ticks that gave none, and is one sample: a busy machine has fewer of them for the same work.
+#[test]
+fn ticks_without_a_sample_are_no_less_work() {
+    let of = |key: u32, samples: u32, late: u32| {
+        format!("process 7 3.13.0 cwd=/app key={key}\nmain@app.py:3 x{samples}\ndropped late {late}\n")
+    };
+    let before = runs("before", &[of(1, 900, 0), of(2, 901, 0), of(3, 899, 0)]);
+    let after = runs("after", &[of(4, 700, 200), of(5, 701, 200), of(6, 699, 200)]);
+    let all = comparison(&before, &after, Some(Weight::Samples));
+    assert!(
+        all.verdict().starts_with("not comparable: 0.0 % of A's ticks gave no sample, 22.2 % of B's: "),
+        "{}",
+        all.verdict()
+    );
+    let rows = &all.difference.rows;
+    assert!(rows.len() == 1 && !rows[0].estimate.certain && !all.difference.whole.certain, "{rows:?}");
+}
+
 /// A wait is stored as one sample, and seen at each tick.
 #[test]
 fn long_waits_are_not_few() {
