@@ -32,6 +32,8 @@ enum Shape {
     Processes,
     /// Up to a twentieth of the CPU is in no sample, in each run another part.
     Uncovered,
+    /// Of a file that tells no time: samples are counted.
+    Clockless,
 }
 
 #[derive(Clone, Copy)]
@@ -41,6 +43,9 @@ struct Program {
     burst: u32,
     samples: u32,
 }
+
+/// Recordings before and after.
+const SIDES: [(u64, u64); 3] = [(1, 1), (1, 5), (3, 3)];
 
 /// With the shares of their time. No change, or a change of one of the first three.
 const FUNCTIONS: [(&str, f64); 4] = [("most", 0.60), ("some", 0.20), ("few", 0.05), ("rest", 0.15)];
@@ -77,6 +82,7 @@ impl Program {
             Shape::Threads => format!("{calls}, short threads"),
             Shape::Processes => format!("{calls}, two processes"),
             Shape::Uncovered => format!("{calls}, unequal coverage"),
+            Shape::Clockless => format!("{calls}, no clocks"),
         }
     }
 
@@ -152,7 +158,11 @@ impl Program {
     }
 
     fn weight(self) -> Option<Weight> {
-        (self.shape == Shape::Waits).then_some(Weight::Wall)
+        match self.shape {
+            Shape::Waits => Some(Weight::Wall),
+            Shape::Clockless => Some(Weight::Samples),
+            _ => None,
+        }
     }
 
     /// A quarter of the run.
@@ -160,6 +170,22 @@ impl Program {
         let span_us = u64::from(self.samples) * 1600;
         Window { start_ns: span_us * 250, end_ns: Some(span_us * 500) }
     }
+}
+
+/// Without a filter, and with each that leaves something out of such a program.
+fn filters(program: Program) -> Vec<(&'static str, Filter)> {
+    let focus = Filter { focus: Some(regex::Regex::new("^most$").expect("a pattern")), ..Filter::default() };
+    // Short threads have one name.
+    let name = if program.shape == Shape::Threads { "10?5" } else { "worker" };
+    let thread = Filter { threads: vec![Glob::new(name).expect("a name")], ..Filter::default() };
+    let time = Filter { window: Some(program.window()), ..Filter::default() };
+    let all = [("", Filter::default()), (", --focus", focus), (", --thread", thread), (", --time", time)];
+    let leaves_something_out = |name: &str| match program.shape {
+        Shape::Lambdas => name != ", --focus",
+        Shape::Processes => name != ", --thread",
+        _ => true,
+    };
+    all.into_iter().filter(|one| leaves_something_out(one.0)).collect()
 }
 
 /// As many as are asked for.
@@ -171,6 +197,11 @@ fn claims_anything(runs: &[Run], before: usize, weight: Option<Weight>) -> bool 
     let all = comparison(&runs[..before], &runs[before..], weight);
     let found = &all.difference;
     found.whole.certain || found.rows.iter().chain(&found.functions).any(|row| row.estimate.certain)
+}
+
+/// Of so many recordings each.
+fn comparisons(recordings: u64) -> usize {
+    pairs().unwrap_or(if recordings > 2 { 4 } else { 16 })
 }
 
 /// So many of a count that more would happen once in 2,000 times if 2 % were true. With 400 or more: so few that 4 % is more than what may be true
@@ -187,18 +218,14 @@ fn is_within(claimed: usize, of: usize) -> bool {
 
 #[test]
 fn laboratory_of_equal_programs() {
-    let filters = |program: Program| {
-        let focus = Filter { focus: Some(regex::Regex::new("^most$").expect("a pattern")), ..Filter::default() };
-        let thread = Filter { threads: vec![Glob::new("worker").expect("a name")], ..Filter::default() };
-        let time = Filter { window: Some(program.window()), ..Filter::default() };
-        [("", Filter::default()), (", --focus", focus), (", --thread", thread), (", --time", time)]
+    let with_filters = |program: Program| {
+        let all = filters(program).into_iter();
+        all.map(move |(name, filter)| (format!("{}{name}", program.named()), program, filter))
     };
     let mut cells: Vec<(String, Program, Filter)> = Vec::new();
     for burst in [1, 8, 20, 60, 200] {
-        let program = Program::of(Shape::Even, burst);
-        let all = filters(program).map(|(name, filter)| (format!("{}{name}", program.named()), program, filter));
         let is_short = pairs().is_none() && burst != 8;
-        cells.extend(all.into_iter().take(if is_short { 1 } else { usize::MAX }));
+        cells.extend(with_filters(Program::of(Shape::Even, burst)).take(if is_short { 1 } else { usize::MAX }));
     }
     let others = [
         Shape::Phases,
@@ -221,14 +248,21 @@ fn laboratory_of_equal_programs() {
     let program = Program::of(Shape::Processes, 8);
     let process = Filter { processes: vec![Glob::new("9").expect("a pid")], ..Filter::default() };
     cells.push((format!("{}, --process", program.named()), program, process));
+    // A cell's seed is its place: what is new comes behind the others.
+    let program = Program::of(Shape::Clockless, 8);
+    cells.push((program.named(), program, Filter::default()));
+    for shape in others.into_iter().filter(|_| pairs().is_some()) {
+        // Without a filter it is there.
+        cells.extend(with_filters(Program::of(shape, 8)).skip(1));
+    }
     let mut failed = Vec::new();
     for (seed, (name, program, filter)) in cells.iter().enumerate() {
-        for (before, after) in [(1, 1), (1, 5), (3, 3)] {
+        for (before, after) in SIDES {
             // Six runs of the longest calls are half a million samples.
             if pairs().is_none() && program.burst == 200 && before + after > 2 {
                 continue;
             }
-            let comparisons = pairs().unwrap_or(if before + after > 2 { 4 } else { 16 });
+            let comparisons = comparisons(before + after);
             let mut random = Random(seed as u64 * 1_000 + before * 10 + after);
             let claimed = (0..comparisons).filter(|_| {
                 let runs: Vec<Run> =
