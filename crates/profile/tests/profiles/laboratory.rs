@@ -2,175 +2,22 @@
 //! Keeps: a comparison of equal programs claims something in no more than 2 of 100. docs/reading/diff.md has the table of
 //! `GENBA_PAIRS=400 cargo test --release -p genba-profile laboratory -- --nocapture`.
 
+mod programs;
+mod unlike;
+
 use crate::compared::run;
+use crate::laboratory::programs::{Change, FUNCTIONS, Program, Shape};
+use crate::laboratory::unlike::Unlike;
 use crate::random::Random;
 use genba_profile::difference::Subject;
 use genba_profile::difference_view::{Run, comparison};
 use genba_profile::filter::Filter;
 use genba_profile::glob::Glob;
 use genba_profile::weight::Weight;
-use genba_profile::window::Window;
 use statrs::distribution::{Beta, Binomial, ContinuousCDF, DiscreteCDF};
-
-#[derive(Clone, Copy, PartialEq)]
-enum Shape {
-    /// Calls in random order, from the first to the last.
-    Even,
-    /// Three phases with other shares.
-    Phases,
-    /// Two phases, each with functions that the other one does not have.
-    Apart,
-    /// Shares that change little by little.
-    Drift,
-    /// Lambdas, of which nothing but their lines tells which is which.
-    Lambdas,
-    /// Each call waits as long as it computes.
-    Waits,
-    /// A thread lives for a few calls.
-    Threads,
-    /// Two processes.
-    Processes,
-    /// Up to a twentieth of the CPU is in no sample, in each run another part.
-    Uncovered,
-    /// Of a file that tells no time: samples are counted.
-    Clockless,
-}
-
-#[derive(Clone, Copy)]
-struct Program {
-    shape: Shape,
-    /// Samples in a call.
-    burst: u32,
-    samples: u32,
-}
 
 /// Recordings before and after.
 const SIDES: [(u64, u64); 3] = [(1, 1), (1, 5), (3, 3)];
-
-/// With the shares of their time. No change, or a change of one of the first three.
-const FUNCTIONS: [(&str, f64); 4] = [("most", 0.60), ("some", 0.20), ("few", 0.05), ("rest", 0.15)];
-
-#[derive(Clone, Copy)]
-struct Change {
-    function: usize,
-    part: f64,
-}
-
-impl Program {
-    /// A program comes to each function some ten times, in each quarter of a run, too: nobody can know how often it will come to one that it came to once or twice.
-    fn of(shape: Shape, burst: u32) -> Program {
-        Program { shape, burst, samples: (400 * burst).max(1600) }
-    }
-
-    /// Too short for that.
-    fn short(burst: u32) -> Program {
-        Program { shape: Shape::Even, burst, samples: 1600 }
-    }
-
-    fn named(self) -> String {
-        let calls = match self.burst {
-            1 => "calls of 1 sample".to_string(),
-            burst => format!("calls of {burst} samples"),
-        };
-        match self.shape {
-            Shape::Even => calls,
-            Shape::Phases => format!("{calls}, three phases"),
-            Shape::Apart => format!("{calls}, each in one of two phases"),
-            Shape::Drift => format!("{calls}, drifting"),
-            Shape::Lambdas => format!("{calls}, lambdas"),
-            Shape::Waits => format!("{calls}, as long waits"),
-            Shape::Threads => format!("{calls}, short threads"),
-            Shape::Processes => format!("{calls}, two processes"),
-            Shape::Uncovered => format!("{calls}, unequal coverage"),
-            Shape::Clockless => format!("{calls}, no clocks"),
-        }
-    }
-
-    fn shares(self, part_of_run: f64) -> [f64; 4] {
-        let [most, some, few, rest] = FUNCTIONS.map(|(_, share)| share);
-        if self.shape == Shape::Apart {
-            return if part_of_run < 0.5 { [0.80, 0.0, few, rest] } else { [0.0, 0.60, few, 0.35] };
-        }
-        // What moves from one to another is as much in one half as it is less in the other.
-        let moved = match self.shape {
-            Shape::Phases if part_of_run < 0.25 => 0.15,
-            Shape::Phases if part_of_run < 0.75 => -0.15,
-            Shape::Phases => 0.15,
-            Shape::Drift => 0.3 * (part_of_run - 0.5),
-            _ => 0.0,
-        };
-        [most + moved, some - moved, few, rest]
-    }
-
-    /// Of the whole run.
-    fn share(self, function: usize) -> f64 {
-        f64::midpoint(self.shares(0.25)[function], self.shares(0.75)[function])
-    }
-
-    fn text(self, random: &mut Random, key: u32, change: Option<Change>) -> String {
-        let mut text = format!("process 7 3.13.0 cwd=/app key={}\n", key % 120 + 1);
-        let calls = self.samples / self.burst;
-        let missed = if self.shape == Shape::Uncovered { 0.05 * random.next() } else { 0.0 };
-        let mut uncovered = 0;
-        for at in 0..calls {
-            match self.shape {
-                Shape::Threads => text += &format!("thread {} worker\n", 1000 + at * self.burst / 100),
-                Shape::Processes if at == calls / 2 => {
-                    text += &format!("process 9 3.13.0 cwd=/app parent=7 key={}\n", key % 120 + 121);
-                }
-                Shape::Processes => {}
-                _ if random.next() < 0.6 => text += "thread 7 main\n",
-                _ => text += "thread 8 worker\n",
-            }
-            let mut chosen = random.next();
-            let shares = self.shares(f64::from(at) / f64::from(calls));
-            let function = shares.iter().take(3).position(|share| {
-                chosen -= share;
-                chosen < 0.0
-            });
-            let function = function.unwrap_or(3);
-            let part = change.filter(|change| change.function == function).map_or(0.0, |change| change.part);
-            let samples = random.rounded(f64::from(self.burst) * (1.0 + part));
-            let seen = (0..samples).filter(|_| random.next() >= missed).count() as u32;
-            uncovered += samples - seen;
-            let (line, body) = (9 + function, 2 * function + 2);
-            let name = match self.shape {
-                Shape::Lambdas => format!("<lambda>^{body}"),
-                _ => FUNCTIONS[function].0.to_string(),
-            };
-            if seen > 0 {
-                text += &format!("main@app.py:{line} > {name}@app.py:{body} x{seen}\n");
-            }
-            if self.shape == Shape::Waits {
-                text +=
-                    &format!("main@app.py:{line} > {name}@app.py:{body} > poll[libc.so.6] x1 poll ticks={samples}\n");
-            }
-        }
-        if uncovered > 0 {
-            // Each sample is 1.6 ms.
-            text += &format!("unsampled {}ms\n", uncovered * 16 / 10);
-        }
-        text
-    }
-
-    fn run(self, random: &mut Random, key: u32, filter: &Filter, change: Option<Change>) -> Run {
-        run(&format!("{key}.genba"), &self.text(random, key, change), filter)
-    }
-
-    fn weight(self) -> Option<Weight> {
-        match self.shape {
-            Shape::Waits => Some(Weight::Wall),
-            Shape::Clockless => Some(Weight::Samples),
-            _ => None,
-        }
-    }
-
-    /// A quarter of the run.
-    fn window(self) -> Window {
-        let span_us = u64::from(self.samples) * 1600;
-        Window { start_ns: span_us * 250, end_ns: Some(span_us * 500) }
-    }
-}
 
 /// Without a filter, and with each that leaves something out of such a program.
 fn filters(program: Program) -> Vec<(&'static str, Filter)> {
@@ -321,75 +168,6 @@ fn coarse(text: &str, ticks: u32) -> String {
         None => format!("{line}\n"),
     });
     format!("{process}\n{}", kept.collect::<String>())
-}
-
-/// What is beside the program on one side of a comparison.
-#[derive(Clone, Copy)]
-enum Unlike {
-    /// A quarter of the samples, each of so much more time.
-    Rate,
-    /// The same from the middle of the run on, as where the budget is used up.
-    Budget,
-    /// Each run waits for a CPU in 40 % of its time, and each function takes up to 10 % longer: in all runs of the side as much.
-    Busy,
-}
-
-impl Unlike {
-    fn name(self) -> &'static str {
-        match self {
-            Unlike::Rate => "a quarter of them on one side",
-            Unlike::Budget => "a quarter of them on one side from its middle on",
-            Unlike::Busy => "a busy machine on one side",
-        }
-    }
-
-    /// `longer`: how much of those 10 %, of each function.
-    fn recorded(self, text: &str, longer: [f64; 4], random: &mut Random) -> String {
-        match self {
-            Unlike::Rate => coarser(text, 4, 0.0),
-            Unlike::Budget => coarser(text, 4, 0.5),
-            Unlike::Busy => busier(text, longer, random),
-        }
-    }
-}
-
-/// A recording with only every `ticks`th sample, from that part of its lines on.
-fn coarser(text: &str, ticks: u32, from: f64) -> String {
-    let first = (text.lines().count() as f64 * from) as usize;
-    let (mut coarse, mut passed) = (String::new(), 0);
-    for (at, line) in text.lines().enumerate() {
-        let call = line.rsplit_once(" x").filter(|_| at >= first);
-        let Some((call, samples)) = call else {
-            coarse += &format!("{line}\n");
-            continue;
-        };
-        let samples: u32 = samples.parse().expect("a number of samples");
-        let kept = (passed + samples) / ticks - passed / ticks;
-        passed += samples;
-        if kept > 0 {
-            coarse += &format!("{call} x{kept} every={ticks}\n");
-        }
-    }
-    coarse
-}
-
-/// The same work on a machine that others use, too.
-fn busier(text: &str, longer: [f64; 4], random: &mut Random) -> String {
-    let (mut busy, mut all) = (String::new(), 0);
-    for line in text.lines() {
-        let called = line.rsplit_once(" x").zip(FUNCTIONS.iter().position(|function| line.contains(function.0)));
-        let Some(((call, samples), function)) = called else {
-            busy += &format!("{line}\n");
-            continue;
-        };
-        let samples: f64 = samples.parse().expect("a number of samples");
-        let samples = random.rounded(samples * (1.0 + 0.1 * longer[function]));
-        all += samples;
-        busy += &format!("{call} x{samples}\n");
-    }
-    // Each sample is 1.6 ms.
-    let cpu_ms = all * 16 / 10;
-    busy + &format!("turns 7 900 {}ms\nended 7 {cpu_ms}ms 0ms\n", cpu_ms * 2 / 3)
 }
 
 #[test]
