@@ -6,7 +6,7 @@ mod programs;
 mod unlike;
 
 use crate::compared::run;
-use crate::laboratory::programs::{Change, FUNCTIONS, Program, Shape};
+use crate::laboratory::programs::{Change, FUNCTIONS, Program, Shape, body_line};
 use crate::laboratory::unlike::Unlike;
 use crate::random::Random;
 use genba_profile::difference::Subject;
@@ -205,19 +205,21 @@ fn laboratory_of_equal_programs_recorded_unlike() {
 #[test]
 fn laboratory_of_slower_programs() {
     let mut found_all = Vec::new();
-    let programs = [
+    let mut programs = vec![
         (Shape::Even, 1),
         (Shape::Even, 8),
         (Shape::Even, 60),
         (Shape::Phases, 8),
         (Shape::Apart, 8),
-        (Shape::Apart, 60),
         (Shape::Waits, 8),
     ];
+    if pairs().is_some() {
+        let others =
+            [Shape::Drift, Shape::Lambdas, Shape::Threads, Shape::Processes, Shape::Uncovered, Shape::Clockless];
+        programs.extend([(Shape::Apart, 60), (Shape::Even, 20)]);
+        programs.extend(others.map(|shape| (shape, 8)));
+    }
     for (shape, burst) in programs {
-        if pairs().is_none() && (shape, burst) == (Shape::Apart, 60) {
-            continue;
-        }
         let program = Program::of(shape, burst);
         for function in [2, 1, 0] {
             for part in [0.05, 0.10, 0.30, 1.00] {
@@ -234,7 +236,7 @@ fn laboratory_of_slower_programs() {
                             (0..runs).map(|at| program.run(random, at as u32, &Filter::default(), change)).collect()
                         };
                         let (before, after) = (of(&mut random, None), of(&mut random, Some(Change { function, part })));
-                        names(&comparison(&before, &after, program.weight()), FUNCTIONS[function].0)
+                        names(&comparison(&before, &after, program.weight()), function)
                     });
                     let named = named.count();
                     told.push(format!("{named} of {comparisons}"));
@@ -260,11 +262,12 @@ fn laboratory_of_slower_programs() {
     assert_eq!(missed, None);
 }
 
-fn names(comparison: &genba_profile::difference_view::Comparison, function: &str) -> bool {
+/// By its line: lambdas have one name.
+fn names(comparison: &genba_profile::difference_view::Comparison, function: usize) -> bool {
     let found = &comparison.difference;
     let certain: Vec<_> = found.rows.iter().filter(|row| row.estimate.certain).collect();
     let is_named = certain.iter().any(|row| match &row.subject {
-        Subject::Code { code, .. } => code.function == function && row.estimate.change() > 0.0,
+        Subject::Code { code, .. } => code.line == Some(body_line(function)) && row.estimate.change() > 0.0,
         Subject::Phase(_) | Subject::NoPython => false,
     });
     is_named && certain.iter().all(|row| row.estimate.change() > 0.0)

@@ -43,6 +43,12 @@ pub struct Program {
 /// With the shares of their time. No change, or a change of one of the first three.
 pub const FUNCTIONS: [(&str, f64); 4] = [("most", 0.60), ("some", 0.20), ("few", 0.05), ("rest", 0.15)];
 
+/// In which such a function has its only expression.
+#[must_use]
+pub const fn body_line(function: usize) -> u32 {
+    2 * function as u32 + 2
+}
+
 #[derive(Clone, Copy)]
 pub struct Change {
     pub function: usize,
@@ -126,7 +132,7 @@ impl Program {
             let samples = random.rounded(f64::from(self.burst) * (1.0 + part));
             let seen = (0..samples).filter(|_| random.next() >= missed).count() as u32;
             uncovered += samples - seen;
-            let (line, body) = (9 + function, 2 * function + 2);
+            let (line, body) = (9 + function, body_line(function));
             let name = match self.shape {
                 Shape::Lambdas => format!("<lambda>^{body}"),
                 _ => FUNCTIONS[function].0.to_string(),
