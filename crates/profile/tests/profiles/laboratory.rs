@@ -9,7 +9,7 @@ use crate::compared::run;
 use crate::laboratory::programs::{Change, FUNCTIONS, Program, Shape, body_line};
 use crate::laboratory::unlike::Unlike;
 use crate::random::Random;
-use genba_profile::difference::Subject;
+use genba_profile::difference::{ADVISED_CHANGE, Subject};
 use genba_profile::difference_view::{Run, comparison};
 use genba_profile::filter::Filter;
 use genba_profile::glob::Glob;
@@ -260,6 +260,50 @@ fn laboratory_of_slower_programs() {
         *burst <= 8 && *function == 0 && *part >= 1.0 && *named * 10 < *comparisons * 9
     });
     assert_eq!(missed, None);
+}
+
+/// What the last line of a comparison asks for, followed: so many recordings name a function that became slower by that part, and so do as many as
+/// there were of longer runs.
+#[test]
+fn laboratory_of_advice() {
+    const PILOTS: usize = 10;
+    // Longer ones take hours.
+    const TIMES_LONGER_MAX: f64 = 8.0;
+    let bursts = if pairs().is_some() { vec![1, 8, 20] } else { vec![1] };
+    let change = Change { function: 0, part: ADVISED_CHANGE };
+    for program in bursts.into_iter().map(|burst| Program::of(Shape::Even, burst)) {
+        let comparisons = pairs().map_or(3, |pairs| pairs / 8);
+        let mut random = Random(90_000 + u64::from(program.burst));
+        let is_named = |[before, after]: [Vec<Run>; 2]| usize::from(names(&comparison(&before, &after, None), 0));
+        let (mut by_runs, mut by_length, mut lengths) = (0, 0, 0);
+        for _ in 0..comparisons {
+            let [before, after] = sides(program, PILOTS, change, &mut random);
+            let Some(advice) = comparison(&before, &after, None).difference.advice else { continue };
+            by_runs += is_named(sides(program, advice.runs as usize, change, &mut random));
+            let longer = advice.times_longer.filter(|times| pairs().is_some() && *times <= TIMES_LONGER_MAX);
+            if let Some(times) = longer {
+                let program = Program { samples: program.samples * times.ceil() as u32, ..program };
+                by_length += is_named(sides(program, PILOTS, change, &mut random));
+                lengths += 1;
+            }
+        }
+        let name = program.named();
+        println!("| {name} | as many recordings: {by_runs} of {comparisons} | as long: {by_length} of {lengths} |");
+        assert!(is_promised(by_runs, comparisons), "{name}: {by_runs} of {comparisons}");
+        assert!(is_promised(by_length, lengths), "{name}, longer runs: {by_length} of {lengths}");
+    }
+}
+
+/// Before and after a change.
+fn sides(program: Program, runs: usize, change: Change, random: &mut Random) -> [Vec<Run>; 2] {
+    [None, Some(change)].map(|change| {
+        (0..runs).map(|at| program.run(random, at as u32, &Filter::default(), change)).collect()
+    })
+}
+
+/// So many of a count that fewer would be found once in 2,000 times if 95 % were.
+fn is_promised(found: usize, of: usize) -> bool {
+    Binomial::new(0.95, of as u64).expect("a share").cdf(found as u64) > 5e-4
 }
 
 /// By its line: lambdas have one name.
