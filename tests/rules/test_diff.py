@@ -1,17 +1,20 @@
 """`genba diff` on real runs: programs against themselves, a function that was made 5 % slower, and one changed argument.
 
 A comparison may claim a difference that there is not, by design: in 2 of 100. So `make test` asks for large changes only, which no comparison can
-miss; how often it errs is asked in the long amounts (make soak) that docs/reading/diff.md speaks of: 100 pairs of equal runs of five programs, and
-100 comparisons with a slow-down. What is compared is the command's doing, so one CPython is enough.
+miss; how often it errs is asked in the long amounts (make soak) that docs/reading/diff.md speaks of: 100 pairs of equal runs of five programs, equal
+runs compared with filters, 1 + 5 and 3 + 3, pairs that were recorded in two ways, and 100 comparisons with a slow-down. What is compared is the
+command's doing, so one CPython is enough.
 """
 
 import json
 import random
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from busy import busy
 from figures import Figure
 from recording import Run, Workshop, genba_said
 from soak import SOAK
@@ -55,9 +58,9 @@ def record_in_turn(workshop: Workshop, name: str, before: list[Run], after: list
         after.append(record(workshop, name, SLOW_DOWN_PERCENT))
 
 
-def diff(before: list[Run], after: list[Run]) -> dict[str, Any]:
+def diff(before: list[Run], after: list[Run], *flags: str) -> dict[str, Any]:
     files: list[str | Path] = [*(run.recording for run in before), "--", *(run.recording for run in after)]
-    return json.loads(genba_said("diff", "--format", "json", *files))
+    return json.loads(genba_said("diff", "--format", "json", *flags, *files))
 
 
 def certain(page: dict[str, Any]) -> list[dict[str, Any]]:
@@ -85,6 +88,43 @@ def test_equal_runs_differ_in_nothing(workshop: Workshop, figure: Figure) -> Non
                 claims[f"{name} {pair}"] = claimed
     pairs = PAIRS * len(ROUNDS)
     figure("equal runs that claim a difference", len(claims), f"of {pairs} pairs", bound=CLAIMS_MAX)
+    assert len(claims) <= CLAIMS_MAX, claims
+
+
+# Two of the five, threads that live for some milliseconds each, and waits.
+EQUAL = {
+    "orders": ("tests/programs/compared.py", "orders", str(ROUNDS["orders"]), "0"),
+    "trees": ("tests/programs/compared.py", "trees", str(ROUNDS["trees"]), "0"),
+    "short threads": ("tests/programs/short_threads.py", "60", "12000", "4000"),
+    "waits": ("tests/programs/two_sleeps.py", "2"),
+}
+# How six recordings of a program are compared: how many before, how many after, what is kept of them.
+WAYS: dict[str, tuple[int, int, tuple[str, ...]]] = {
+    "1 + 5": (1, 5, ()),
+    "3 + 3": (3, 3, ()),
+    "--focus": (1, 1, ("--focus", "planted|long")),
+    "--time": (1, 1, ("--time", "200ms..700ms")),
+    "--thread": (1, 1, ("--thread", "Thread-*")),
+}
+GROUPS = 20
+
+
+@pytest.mark.skipif(not SOAK, reason="make soak: six recordings of each program, again and again")
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("name", EQUAL)
+def test_equal_runs_differ_in_nothing_however_they_are_compared(workshop: Workshop, figure: Figure, name: str) -> None:
+    program, *arguments = EQUAL[name]
+    # The others have one thread.
+    ways = {way: how for way, how in WAYS.items() if way != "--thread" or name in {"short threads", "waits"}}
+    claims: dict[str, list[str]] = {}
+    for group in range(GROUPS):
+        runs = [workshop.run(workshop.program(program), *arguments, flags=FLAGS) for _ in range(6)]
+        assert [run.exit_code for run in runs] == [0] * 6
+        for way, (before, after, flags) in ways.items():
+            page = diff(runs[:before], runs[before : before + after], *flags)
+            if certain(page) or page["whole"]["certain"]:
+                claims[f"{way}, group {group}"] = [words(row) for row in certain(page)]
+    figure(f"{name}: equal runs that claim a difference", len(claims), f"of {GROUPS * len(ways)} comparisons", bound=CLAIMS_MAX)
     assert len(claims) <= CLAIMS_MAX, claims
 
 
@@ -152,6 +192,8 @@ def test_one_changed_argument_shows_under_its_caller_only(workshop: Workshop) ->
 
 # Of two equal runs. A function that is taken for another one of its name changes by a third of the whole and more; what chance claims is far smaller.
 CLAIM_SHARE_MAX = 0.1
+# A busy machine is no place for what other tests measure.
+ALONE = pytest.mark.skipif(not SOAK, reason="make soak: it keeps all CPUs busy")
 # Pairs for each way in which two runs of one program are recorded unlike.
 UNLIKE_PAIRS = 40 if SOAK else 1
 
@@ -170,14 +212,16 @@ def test_functions_of_one_name_are_not_swapped(workshop: Workshop, figure: Figur
     assert [claims for page in pages if (claims := large_claims(page))] == []
 
 
-@pytest.mark.parametrize("way", ["two rates", "duration", "small budget"])
+@pytest.mark.parametrize("way", ["two rates", "duration", "small budget", pytest.param("busy machine", marks=ALONE)])
 def test_one_program_recorded_in_two_ways_claims_nothing(workshop: Workshop, figure: Figure, way: str) -> None:
     """What differs is said first. Where a side was stopped early, nothing can be compared at all."""
-    other = {"two rates": ("--rate", "1500"), "duration": (*FLAGS, "--duration", "600ms"), "small budget": ("--budget", "0.5%")}[way]
+    ways = {"two rates": ("--rate", "1500"), "duration": (*FLAGS, "--duration", "600ms"), "small budget": ("--budget", "0.5%"), "busy machine": FLAGS}
     claims = []
     for _ in range(UNLIKE_PAIRS):
         program, arguments = workshop.program("tests/programs/compared.py"), ("words", str(ROUNDS["words"]), "0")
-        sides = [workshop.run(program, *arguments, flags=flags) for flags in (FLAGS, other)]
+        sides = [workshop.run(program, *arguments, flags=FLAGS)]
+        with busy() if way == "busy machine" else nullcontext():
+            sides.append(workshop.run(program, *arguments, flags=ways[way]))
         page = diff(sides[:1], sides[1:])
         if way == "duration":
             assert (page["comparable"], certain(page), page["whole"]["certain"]) == (False, [], False), page["verdict"]
