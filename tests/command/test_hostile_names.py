@@ -3,7 +3,10 @@ and format: nothing of it comes out raw, and JSON still says the names as they a
 
 import json
 import marshal
+import os
 import re
+import signal
+import struct
 import subprocess
 import sys
 import unicodedata
@@ -13,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from recording import binary
+from visitors import View
 
 # A letter of each kind: ends a line, the screen's title and colour, C1's own begin of such orders, a carriage return, the direction of writing, Unicode's ends of lines.
 HOSTILE = "a\nb\x1b]0;title\x07\x1b[31mc\x9b2Jd\re\u202ef\u2066g\u2028h\u2029i\x85j\u200ek\x7fl"
@@ -64,6 +68,14 @@ def assert_harmless(done: subprocess.CompletedProcess[str]) -> None:
         assert harmful(page) == [], page[:2000]
 
 
+def log_of_vmprof() -> bytes:
+    """Format 1: 200 samples of a function of that name, in a file of that name, below `main`."""
+    name = lambda address, text: b"\x02" + struct.pack("<qq", address, len(text.encode())) + text.encode()
+    head = struct.pack("<5q", 0, 3, 0, 1000, 0) + b"\x05\x00\x01\x07cpython"
+    names = name(16, "py:main:1:/app/main.py") + name(32, f"py:{HOSTILE}:1:/app/{HOSTILE}.py")
+    return head + names + (b"\x01" + struct.pack("<5q", 1, 2, 32, 16, 1)) * 200 + b"\x03"
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory, python: str) -> Path:
     folder = tmp_path_factory.mktemp("hostile")
@@ -72,6 +84,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, python: str) -> Path:
     ran(folder, "run", "--quiet", "--python", python, "-o", "other.genba", "hostile.py", HOSTILE)
     function, caller = ("/tmp/" + HOSTILE, 3, HOSTILE), ("~", 0, f"<built-in method {HOSTILE}>")
     (folder / "one.prof").write_bytes(marshal.dumps({function: (9, 9, 1.0, 2.0, {caller: (9, 9, 1.0, 2.0)}), caller: (1, 1, 0.5, 2.5, {})}))
+    (folder / "three.vmprof").write_bytes(log_of_vmprof())
     (folder / "two.collapsed").write_text(f"main;{HOSTILE.replace(chr(10), '')} 70\n")
     return folder
 
@@ -83,11 +96,12 @@ def python() -> str:
 
 READERS = [
     ["report"], ["report", "--by", "function"], ["report", "--by", "thread"], ["report", "--by", "file"], ["report", "--format", "markdown"], ["report", "--format", "json"],
-    ["tree"], ["tree", "--inverted"], ["tree", "--format", "json"], ["lines"], ["lines", "--format", "json"], ["check"], ["gc"], ["gc", "--format", "json"],
+    ["tree"], ["tree", "--inverted"], ["tree", "--format", "markdown"], ["tree", "--format", "json"],
+    ["lines"], ["lines", "--format", "markdown"], ["lines", "--format", "json"], ["check"], ["gc"], ["gc", "--format", "json"],
     ["export", "--to", "collapsed", "-o", "-"], ["export", "--to", "json", "-o", "-"], ["export", "--to", "speedscope", "-o", "-"], ["html", "-o", "-"],
     ["push", "--dry-run"],
 ]
-FILES = ["app.genba", "one.prof", "two.collapsed"]
+FILES = ["app.genba", "one.prof", "two.collapsed", "three.vmprof"]
 
 
 @pytest.mark.parametrize("words", READERS, ids=" ".join)
@@ -99,10 +113,25 @@ def test_a_file(folder: Path, words: list[str], file: str) -> None:
         json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("words", [["diff"], ["diff", "--format", "json"], ["diff", "--format", "markdown"], ["diff", "--by", "function"]], ids=" ".join)
+@pytest.mark.parametrize("words", [["diff"], ["diff", "--format", "json"], ["diff", "--format", "markdown"], ["diff", "--by", "function"], ["html", "-o", "-"]], ids=" ".join)
 def test_two_files(folder: Path, words: list[str]) -> None:
-    for a, b in [("app.genba", "other.genba"), ("one.prof", "one.prof"), ("two.collapsed", "app.genba")]:
+    for a, b in [("app.genba", "other.genba"), ("one.prof", "one.prof"), ("two.collapsed", "app.genba"), ("three.vmprof", "app.genba")]:
         assert_harmless(ran(folder, *words, a, b))
+
+
+def test_served_pages(folder: Path, tmp_path: Path) -> None:
+    """The list, each page, the comparison, and one that cannot be made, of files that have such names themselves."""
+    files = [tmp_path / f"{HOSTILE}{name}" for name in (*FILES, "broken.genba")]
+    for file, name in zip(files, FILES, strict=False):
+        file.write_bytes((folder / name).read_bytes())
+    files[-1].write_bytes(b"no recording")
+    with View(binary(), *files) as view:
+        places = ["", *(f"recording/{number}" for number in range(len(files))), "compare?before=0&after=3"]
+        pages = [view.answer(f"{view.root}{place}")[1].decode().replace("\r\n", "\n") for place in places]
+        os.kill(view.process.pid, signal.SIGINT)
+        said = view.process.stderr.read() if view.process.stderr else ""
+    assert all("]0;title" in page for page in (pages[0], pages[-2]))
+    assert {place: harmful(page) for place, page in zip([*places, "stderr"], [*pages, said], strict=True) if harmful(page)} == {}
 
 
 @pytest.mark.parametrize("words", [["stats"], ["callers"], ["callees"], ["stats", HOSTILE]], ids=["stats", "callers", "callees", "pattern"])
