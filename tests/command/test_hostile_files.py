@@ -163,10 +163,19 @@ def test_a_small_file_takes_little_memory(tmp_path: Path, name: str) -> None:
     assert len(packed) <= FILE_BYTES_MAX
     file = tmp_path / "hostile.gz"
     file.write_bytes(packed)
-    for words in (("report", file), ("tree", file), ("export", "--to", "json", "-o", "-", file)):
+    for words in (("report", file), ("tree", file), ("lines", file), ("export", "--to", "json", "-o", "-", file), ("html", "-o", "-", file)):
         peak, code, said = peak_bytes(*words)
         assert code in {0, 1} and "panicked" not in said, said
         assert peak <= PEAK_BYTES_MAX, (words[0], peak, code, said)
+
+
+def test_a_large_file_takes_twenty_times_its_text(tmp_path: Path) -> None:
+    """And no more than a small one may in any case. It is what it says: each stack has a function of its own."""
+    file = tmp_path / "large.txt"
+    file.write_text("".join(f"main;request_{number % 977};step_{number} {number % 7 + 1}\n" for number in range(60_000)))
+    for words in (("report", file), ("tree", file)):
+        peak, code, said = peak_bytes(*words)
+        assert code == 0 and peak <= PEAK_BYTES_MAX + 20 * file.stat().st_size, (words[0], peak, said)
 
 
 @pytest.mark.parametrize("name", HOSTILE_PROFS)
