@@ -1,6 +1,7 @@
 //! The command from outside: the built `genba`, its words, files and exit codes. One subject a file; `sandbox` is the room that each runs in,
 //! and `played_server` the other side of `push`. One target, so that what all of them use is linked once.
 
+mod clockless;
 mod command_line;
 mod compared_pages;
 mod crowded_pages;
