@@ -306,3 +306,36 @@ fn functions_of_one_name_are_not_swapped() {
     let page: serde_json::Value = serde_json::from_str(&page).expect("JSON");
     assert_eq!(page["merged"], serde_json::json!([{ "file": "/app/app.py", "function": "<lambda>" }]));
 }
+
+/// Each recording met one `_` of a `singledispatch`. Both texts have both.
+#[test]
+fn functions_of_one_name_that_were_met_apart_are_not_compared() {
+    let of = |key: u32, first_line: u32, second: &str| {
+        format!(
+            "process 7 3.13.0 cwd=/app key={key}
+            source /app/app.py
+            |@cost.register
+            |def _(data: list):
+            |    step(data)
+            |
+            |@cost.register
+            |def _(data: {second}):
+            |    step(data)
+            |
+            |def main():
+            |    cost(data)
+            main^9@app.py:10[4-14] > _^{first_line}@app.py:{}[4-14] x900
+            ",
+            first_line + 2
+        )
+    };
+    let rows = |before: String, after: String| {
+        let (before, after) = (runs("before", &[before]), runs("after", &[after]));
+        told(&comparison(&before, &after, None))
+    };
+    let apart = ["step(data) ← main:10 -1440 certain", "step(data) ← main:10 +1440 certain"];
+    assert_eq!(rows(of(1, 1, "tuple"), of(2, 5, "tuple")), apart);
+    assert_eq!(rows(of(1, 5, "tuple"), of(2, 5, "tuple")), ["step(data) ← main:10 +0 open"]);
+    // Its line was written anew: the same function.
+    assert_eq!(rows(of(1, 5, "tuple"), of(2, 5, "set")), ["step(data) ← main:10 +0 open"]);
+}

@@ -3,6 +3,7 @@
 
 mod bodies;
 pub mod homonyms;
+mod met_apart;
 mod moved_lines;
 
 use std::collections::HashMap;
@@ -10,6 +11,7 @@ use std::collections::HashMap;
 use crate::rules::difference::files::FileIndex;
 use crate::rules::difference::same_code::bodies::Bodies;
 use crate::rules::difference::same_code::homonyms::{FirstLines, Homonyms, Instance};
+use crate::rules::difference::same_code::met_apart::met_apart;
 pub use crate::rules::difference::same_code::moved_lines::Line;
 use crate::rules::difference::same_code::moved_lines::Sure;
 use crate::tables::profile::Profile;
@@ -25,7 +27,7 @@ impl SameCode {
     #[must_use]
     pub fn of(runs: &[(&Profile, &HashMap<String, FileIndex>)]) -> SameCode {
         let first_lines: Vec<FirstLines> = runs.iter().map(|(profile, files)| FirstLines::of(profile, files)).collect();
-        let homonyms = Homonyms::of(&first_lines, &Sure::of(runs));
+        let homonyms = Homonyms::of(&first_lines, &Sure::of(runs), &met_apart(runs, &first_lines));
         let bodies = Bodies::of(runs, &first_lines, &homonyms);
         SameCode { homonyms, bodies }
     }

@@ -51,7 +51,7 @@ impl FirstLines {
     }
 }
 
-/// Of all recordings. Names that only one function has are not in it.
+/// Of all recordings. Names that only one function has, in all of them the same one, are not in it.
 #[derive(Debug, Default)]
 pub struct Homonyms {
     of_run: Vec<HashMap<Name, BTreeMap<u32, Instance>>>,
@@ -59,17 +59,21 @@ pub struct Homonyms {
 }
 
 impl Homonyms {
-    /// `runs`: in the order of both sides.
+    /// `runs`: in the order of both sides. `apart`: where each met one function of such a name, they are not the same.
     #[must_use]
-    pub fn of(runs: &[FirstLines], sure: &Sure) -> Homonyms {
+    pub fn of(runs: &[FirstLines], sure: &Sure, apart: &BTreeSet<Name>) -> Homonyms {
         let several = |(name, lines): (&Name, &BTreeSet<u32>)| {
             (lines.len() > 1 || name.1.ends_with("<lambda>")).then(|| name.clone())
         };
-        let names: BTreeSet<Name> = runs.iter().flat_map(|run| run.0.iter().filter_map(several)).collect();
+        let mut names: BTreeSet<Name> = runs.iter().flat_map(|run| run.0.iter().filter_map(several)).collect();
+        names.extend(apart.iter().cloned());
         let mut homonyms = Homonyms { of_run: runs.iter().map(|_| HashMap::new()).collect(), ..Homonyms::default() };
         for name in &names {
-            let by_text = by_text(name, runs, sure);
-            let is_certain = by_text.is_some() || homonyms.add(name, runs, &names);
+            let met_several = runs.iter().any(|run| run.0.get(name).is_some_and(|lines| lines.len() > 1));
+            let is_apart = !met_several && apart.contains(name);
+            let by_text = by_text(name, runs, sure).filter(|found| !is_apart || has_several(found));
+            // Lines alone would take them for one that was moved.
+            let is_certain = by_text.is_some() || !is_apart && homonyms.add(name, runs, &names);
             for (position, instances) in by_text.unwrap_or_default() {
                 homonyms.of_run[position].insert(name.clone(), instances);
             }
@@ -136,8 +140,16 @@ impl Homonyms {
     }
 }
 
+/// The functions of one name by their first lines, and the recording that has them.
+type OfRun = (usize, BTreeMap<u32, Instance>);
+
+fn has_several(found: &[OfRun]) -> bool {
+    let instances: BTreeSet<&Instance> = found.iter().flat_map(|(_, instances)| instances.values()).collect();
+    instances.len() > 1
+}
+
 /// The functions of that name in each recording. None: their lines do not tell.
-fn by_text(name: &Name, runs: &[FirstLines], sure: &Sure) -> Option<Vec<(usize, BTreeMap<u32, Instance>)>> {
+fn by_text(name: &Name, runs: &[FirstLines], sure: &Sure) -> Option<Vec<OfRun>> {
     let mut nth: HashMap<u32, u32> = HashMap::new();
     let mut found = Vec::new();
     for (position, run) in runs.iter().enumerate() {
@@ -196,7 +208,7 @@ mod tests {
             FirstLines(names.collect())
         };
         let runs: Vec<FirstLines> = recordings.split(' ').map(run).collect();
-        let homonyms = Homonyms::of(&runs, &Sure::default());
+        let homonyms = Homonyms::of(&runs, &Sure::default(), &BTreeSet::new());
         let told = runs.iter().enumerate().map(|(position, run)| {
             let lines = run.0.get(&(FileIndex::of(0), "f".to_string())).into_iter().flatten();
             let told = lines.map(|line| match homonyms.instance(position, FileIndex::of(0), "f", *line) {
