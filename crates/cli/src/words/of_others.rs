@@ -17,12 +17,11 @@ pub struct Answer {
     pub hint: String,
 }
 
-const VERBS: [Other; 5] = [
-    Other {
-        word: "record",
-        why: "`run` starts a program and records it, `attach` records one that runs",
-        hint: "genba run …",
-    },
+const STARTS_OR_ATTACHES: &str = "`run` starts a program and records it, `attach` records one that runs";
+
+const VERBS: [Other; 8] = [
+    Other { word: "record", why: STARTS_OR_ATTACHES, hint: "genba run …" },
+    Other { word: "profile", why: STARTS_OR_ATTACHES, hint: "genba run …" },
     Other {
         word: "flamegraph",
         why: "`html` writes a page with the call tree, `export` what flame graph tools read",
@@ -38,6 +37,16 @@ const VERBS: [Other; 5] = [
         why: "`heap` counts the objects of a process by class, `run --alloc` records what allocates",
         hint: "genba heap PID",
     },
+    Other {
+        word: "show",
+        why: "`report` prints where the time went, `view` shows a recording in the browser",
+        hint: "genba view …",
+    },
+    Other {
+        word: "compare",
+        why: "`diff` says what changed between two recordings, and whether the samples can tell",
+        hint: "genba diff …",
+    },
     Other { word: "version", why: "it is an option", hint: "genba --version" },
 ];
 
@@ -45,7 +54,7 @@ const WRITES_A_RECORDING: &str = "a recording is written, and pages and other fo
 const MADE_FROM_IT: &str =
     "genba html --open makes the page of the newest recording here, genba export --to FORMAT app.genba another format";
 
-const OPTIONS: [(&str, Other); 7] = [
+const OPTIONS: [(&str, Other); 11] = [
     (
         "run",
         Other {
@@ -54,6 +63,15 @@ const OPTIONS: [(&str, Other); 7] = [
             hint: "genba attach PID",
         },
     ),
+    (
+        "run",
+        Other {
+            word: "--subprocesses",
+            why: "child processes are recorded anyway; --no-children leaves them out",
+            hint: "genba run …",
+        },
+    ),
+    ("run", Other { word: "-d", why: "a time limit has no short name", hint: "genba run --duration 30s app.py" }),
     ("run", Other { word: "--format", why: WRITES_A_RECORDING, hint: MADE_FROM_IT }),
     ("attach", Other { word: "--format", why: WRITES_A_RECORDING, hint: MADE_FROM_IT }),
     ("run", Other { word: "--html", why: WRITES_A_RECORDING, hint: MADE_FROM_IT }),
@@ -74,6 +92,8 @@ const OPTIONS: [(&str, Other); 7] = [
         },
     ),
     ("report", Other { word: "--html", why: "`html` writes a page", hint: "genba html --open …" }),
+    ("report", Other { word: "--json", why: "JSON is a format", hint: "genba report --format json …" }),
+    ("tree", Other { word: "--json", why: "JSON is a format", hint: "genba tree --format json …" }),
 ];
 
 /// `verb` is none of genba's: what to type instead, where that is known. `is_near`: a mistyped one counts, too.

@@ -118,6 +118,39 @@ fn words_of_other_profilers() {
     "#]],
     );
     sandbox.check(
+        "profile app.py 9000",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: `profile` is not a verb of genba
+            `run` starts a program and records it, `attach` records one that runs
+          hint: genba run app.py 9000
+    "#]],
+    );
+    sandbox.check(
+        "compare before.genba after.genba",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: `compare` is not a verb of genba
+            `diff` says what changed between two recordings, and whether the samples can tell
+          hint: genba diff before.genba after.genba
+    "#]],
+    );
+    sandbox.check(
+        "show",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: `show` is not a verb of genba
+            `report` prints where the time went, `view` shows a recording in the browser
+          hint: genba view
+    "#]],
+    );
+    sandbox.check(
         "memory",
         expect![[r#"
         exit code 2
@@ -137,6 +170,39 @@ fn words_of_other_profilers() {
           error: `genba run` has no option --pid
             `run` starts a program; `attach` records one that runs
           hint: genba attach PID
+    "#]],
+    );
+    sandbox.check(
+        "run --subprocesses app.py",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: `genba run` has no option --subprocesses
+            child processes are recorded anyway; --no-children leaves them out
+          hint: genba run app.py
+    "#]],
+    );
+    sandbox.check(
+        "run -d 5 app.py",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: `genba run` has no option -d
+            a time limit has no short name
+          hint: genba run --duration 30s app.py
+    "#]],
+    );
+    sandbox.check(
+        "report --json app.genba",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: `genba report` has no option --json
+            JSON is a format
+          hint: genba report --format json app.genba
     "#]],
     );
     sandbox.check("run --format=svg app.py", expect![[r#"
