@@ -19,7 +19,8 @@ class CommandNotFound(Exception):
 
     def __init__(self, searched: list[Path]) -> None:
         self.searched = searched
-        self.hint = "install it again: python -m pip install --force-reinstall genba"
+        # PyPI has no package of that name: pip would find nothing, or somebody else's.
+        self.hint = "install it again from its wheel: python -m pip install --force-reinstall genba-*.whl"
         super().__init__("the genba command is not installed beside this package")
 
 

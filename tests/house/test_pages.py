@@ -34,6 +34,29 @@ def test_a_verdict_has_a_page_and_its_screen(name: str) -> None:
     assert screen[2].startswith(f"{name}: "), block
 
 
+def test_the_pages_advise_the_rate_that_the_screen_advises() -> None:
+    """A recording begins with 1000 ticks a second: to ask for that gives no more samples."""
+    [rate] = re.findall(r"const RATE: u64 = ([\d_]+);", (REPOSITORY / "crates/profile/src/rules/pace.rs").read_text())
+    for path in (page("too short to judge"), REPOSITORY / "docs/reading.md", REPOSITORY / "docs/recipes/pytest.md"):
+        assert set(re.findall(r"--rate (\d+)", path.read_text())) == {rate.replace("_", "")}, path.name
+
+
+FIRST_QUESTIONS = ("Django", "Which test is slow", "pandas", "hangs", "asyncio", "memory", "memray", "Kubernetes", "Lambda", "macOS", "arm64", "Is it safe")
+
+
+def test_first_questions_are_two_clicks_away() -> None:
+    """README leads to the index of all pages; there each question has a row that answers it, with the page that says more."""
+    readme = (REPOSITORY / "README.md").read_text()
+    assert "(docs/README.md)" in readme and "(docs/production.md)" in readme
+    index = (REPOSITORY / "docs/README.md").read_text()
+    rows = index.split("## First questions")[1].split("\n## ")[0].splitlines()
+    for question in FIRST_QUESTIONS:
+        answers = [row for row in rows if row.startswith("| ") and question in row]
+        assert answers, question
+        links = [link.partition("#")[0] for row in answers for link in re.findall(r"\]\(([^)]+)\)", row)]
+        assert links and all((REPOSITORY / "docs" / link).is_file() for link in links), (question, links)
+
+
 @pytest.mark.parametrize("path", SHOWING_COMMANDS, ids=lambda path: path.stem)
 def test_the_command_takes_what_is_shown(path: Path, tmp_path: Path) -> None:
     """With --show-config a verb reads its command line, values too, and does nothing. A verb below another one has that not; at --help its words

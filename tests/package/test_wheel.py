@@ -93,7 +93,7 @@ def test_a_missing_command_is_said_with_a_hint(installed: Installed) -> None:
     assert done.returncode == 2, done
     first, *_, last = done.stderr.splitlines()
     assert first == "error: the genba command is not installed beside this package", done.stderr
-    assert last.startswith("hint: "), done.stderr
+    assert last.startswith("hint: ") and last.endswith(" genba-*.whl"), done.stderr
 
 
 def test_the_types_are_checked() -> None:
