@@ -271,7 +271,7 @@ WALK = {
     ],
 }
 # What no screen may hold: Rust's own words, and those of a developer.
-NEVER = re.compile(r"panicked at|RUST_BACKTRACE|\bErr\(|\bSome\(|unwrap\(\)|not yet implemented")
+NEVER = re.compile(r"panicked at|\(os error \d|RUST_BACKTRACE|\bErr\(|\bSome\(|unwrap\(\)|not yet implemented")
 
 
 @pytest.fixture

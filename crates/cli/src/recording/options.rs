@@ -35,7 +35,7 @@ pub struct RecordingOptions {
     #[arg(short, long = "rate", value_name = "N", value_parser = durations::rate_as_interval_ns)]
     rate_as_interval_ns: Option<u64>,
 
-    /// Tick as often as this share of the program's own CPU pays for, 1 ms apart at first [default: 2%, unless a rate is asked for]
+    /// Tick as often as this share of the program's own CPU pays for; 1 ms apart until a second of CPU was used [default: 2%, unless a rate is asked for]
     #[arg(long, value_name = "SHARE", value_parser = budget::per_mille, conflicts_with_all = ["interval", "rate_as_interval_ns"])]
     budget: Option<u32>,
 

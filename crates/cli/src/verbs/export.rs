@@ -19,7 +19,7 @@ use rustix::fs::OFlags;
 
 use crate::files::own_file::Content;
 use crate::read::{self, FilterOptions, RecordingArguments, Recordings, WeightBy};
-use crate::words::failure::{Failure, say};
+use crate::words::failure::{self, Failure, say};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -166,7 +166,8 @@ fn next_free(stem: &str, ending: &str) -> Result<(PathBuf, File), Failure> {
         match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => {
-                return Err(Failure::no(format!("cannot write {} here: {error}", path.display()))
+                let why = failure::of_system(&error);
+                return Err(Failure::no(format!("cannot write {} here: {why}", path.display()))
                     .hint("name a file in a folder that you may write to, with -o"));
             }
             Ok(file) => return Ok((path, file)),
@@ -227,5 +228,5 @@ fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
         ErrorKind::IsADirectory => "-o names the file, with its folder",
         _ => "name another file with -o; - is stdout",
     };
-    Failure::no(format!("cannot write {}: {error}", path.display())).hint(hint)
+    Failure::no(format!("cannot write {}: {}", path.display(), failure::of_system(error))).hint(hint)
 }

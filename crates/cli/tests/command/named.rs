@@ -54,7 +54,7 @@ fn a_folder_that_cannot_be_written() {
             exit code 1
             stdout
             stderr
-              error: cannot write app.html here: No such file or directory (os error 2)
+              error: cannot write app.html here: no such file or directory
               hint: name a file in a folder that you may write to, with -o
         "#]],
     );

@@ -313,7 +313,7 @@ fn exports_to_files() {
             exit code 1
             stdout
             stderr
-              error: cannot write no/such/folder: No such file or directory (os error 2)
+              error: cannot write no/such/folder: no such file or directory
               hint: genba makes no folders: make it first, or name another file with -o
         "#]],
     );
