@@ -2,7 +2,7 @@
 # GENBA_STANDALONE (folder of python-build-standalone), GENBA_S3 and GENBA_GARAGE (folders with bin/s3s-fs and bin/garage), GENBA_PYTHONS (interpreters to test with, separated by colons), FUZZ_SECONDS.
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-all check check-quick check-clippy prose bench bench-handler fuzz golden screens pictures case casebook untuned prepare soak test-rust test-web test-python test-cases cluster
+.PHONY: help build demo test test-all check check-quick check-clippy prose bench bench-handler fuzz golden screens pictures case casebook untuned steady prepare soak test-rust test-web test-python test-cases cluster
 
 TOOLS := $(CURDIR)/build/tools
 FUZZ_SECONDS ?= 60
@@ -109,8 +109,12 @@ casebook: build ## all cases, one after the other, and what each took
 pictures: build web/node_modules ## put pictures of real pages into docs/pictures and the casebook
 	@make/pictures.sh $(GENBA) $$(ls -d $$HOME/.pyenv/versions/3.13.*/bin | tail -n 1)
 
+steady: build ## how often each of some 45 slow programs gets the same verdict; RUNS (20), ONLY
+	@make/prepare.sh tools compiled
+	@python3 benches/judged/steady.py $(GENBA) $$(for minor in 3.13 3.11; do ls $$HOME/.pyenv/versions/$$minor.*/bin/python3 | tail -n 1; done)
+
 untuned: build ## the first screens of ten slow programs that no rule was tuned for, as a table; SCREENS=1 prints them whole
-	@python3 benches/untuned.py $(GENBA) $$(for minor in 3.13 3.11; do ls $$HOME/.pyenv/versions/$$minor.*/bin/python3 | tail -n 1; done)
+	@python3 benches/judged/untuned.py $(GENBA) $$(for minor in 3.13 3.11; do ls $$HOME/.pyenv/versions/$$minor.*/bin/python3 | tail -n 1; done)
 
 # With UPDATE=1 what is measured becomes rows of docs/measured.md. A part that fails ends the run: the rows of those before it are in
 # build/bench.jsonl, and `python make/measured.py build/bench.jsonl` puts them into the page.

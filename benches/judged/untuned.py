@@ -12,7 +12,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parent.parent / "tests/first_screen/untuned"
+FOLDER = Path(__file__).resolve().parents[2] / "tests/first_screen/untuned"
 LINE_CELLS_MAX = 110
 
 
