@@ -164,6 +164,48 @@ fn the_collector_from_a_fifth() {
     );
 }
 
+/// A place is told beside the collector where it has two fifths without its own collections, and more than the collector.
+#[test]
+fn a_place_that_is_larger_than_the_reason_is_told() {
+    let program = |collecting: usize, loading: usize, others: usize| {
+        let both = format!("make@app.py:7[4-9] x{collecting} gc\nload@app.py:9[4-9] x{loading}\n");
+        format!("{PROCESS}{both}{}", expressions(3, others))
+    };
+    check(
+        &program(25, 60, 5),
+        expect![[r#"
+            gc: 25.0 % of 160 ms CPU is the cycle collector, set off by:
+             25.0 %  40.0 ms  app.py:7 make
+            one place has more: 60.0 % is app.py:9 load
+            higher gc.set_threshold(), or gc.freeze() after start-up, if little of it frees anything
+        "#]],
+    );
+    check(
+        &program(25, 39, 12),
+        expect![[r#"
+            gc: 25.0 % of 160 ms CPU is the cycle collector, set off by:
+             25.0 %  40.0 ms  app.py:7 make
+            higher gc.set_threshold(), or gc.freeze() after start-up, if little of it frees anything
+        "#]],
+    );
+    check(
+        &program(50, 44, 2),
+        expect![[r#"
+            gc: 50.0 % of 160 ms CPU is the cycle collector, set off by:
+             50.0 %  80.0 ms  app.py:7 make
+            higher gc.set_threshold(), or gc.freeze() after start-up, if little of it frees anything
+        "#]],
+    );
+    check(
+        &format!("{PROCESS}load@app.py:9[4-9] x60\n{}thread 8 pool\ndgemm[libblas.so] x35\n", expressions(1, 5)),
+        expect![[r#"
+            native threads: 35.0 % of 160 ms CPU is on 1 thread without Python
+             35.0 %  56.0 ms  libblas.so on 1 thread
+            one place has more: 60.0 % is app.py:9 load
+        "#]],
+    );
+}
+
 /// Texts that `exec` ran, one in the other.
 #[test]
 fn modules_are_no_recursion() {

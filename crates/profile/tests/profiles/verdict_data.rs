@@ -116,6 +116,7 @@ fn advice_is_one_of_few() {
             "gc" of 144000000 ns "cpu"
             figures {"cpu_ns":144000000,"gc_cpu_ns":48000000}
             places {"file":"/app.py","function":"main","kind":"expression","line":1,"part_ns":48000000,"share":0.3333333333333333}
+            advice {"file":"/app.py","function":"main","kind":"also_one_place","line":2,"share":0.6666666666666666}
             advice {"kind":"raise_gc_threshold"}
         "#]],
     );

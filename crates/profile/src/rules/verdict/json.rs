@@ -314,6 +314,9 @@ impl<'a> Pages<'a> {
                 };
                 AdvicePage { kind: "look_at_function", share: Some(self.share(total_cpu_ns)), at }
             }
+            Advice::AlsoOnePlace { frame, cpu_ns } => {
+                AdvicePage { kind: "also_one_place", share: Some(self.share(cpu_ns)), at: self.frame(frame) }
+            }
             Advice::RunLonger => only("run_longer"),
             Advice::TickMoreOften => only("tick_more_often"),
         }

@@ -8,7 +8,7 @@ use std::hash::Hash;
 use super::facts::{Facts, Library, SetOff, StartUp, Waits, widest_function};
 use super::groups::Group;
 use super::reason::Reason;
-use super::thresholds::TIME_NS_MIN;
+use super::thresholds::{ONE_PLACE_MIN, TIME_NS_MIN};
 use crate::tables::owner::Owner;
 use crate::tables::profile::{FileIndex, FrameIndex, FunctionIndex, ModuleIndex, Profile, ThreadIndex};
 use crate::words::figures::share;
@@ -108,6 +108,11 @@ pub struct Holder {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Advice {
     ProcessesOrReleaseGil,
+    /// This expression has more CPU of its own than the reason, and enough for a verdict.
+    AlsoOnePlace {
+        frame: FrameIndex,
+        cpu_ns: u64,
+    },
     FreezeAtExit,
     RaiseGcThreshold,
     /// The event loop itself took so much CPU.
@@ -195,13 +200,15 @@ impl Finder<'_> {
     pub fn advice(&self, reason: Reason) -> Vec<Advice> {
         match reason {
             Reason::Gil { .. } => vec![Advice::ProcessesOrReleaseGil],
-            Reason::Gc { .. } => {
+            Reason::Gc { gc_cpu_ns, .. } => {
                 let most = self.facts.gc.iter().max_by_key(|(set_off, gc_ns)| (**gc_ns, Reverse(**set_off)));
-                vec![match most {
+                let advice = match most {
                     Some((SetOff::Exit, _)) => Advice::FreezeAtExit,
                     _ => Advice::RaiseGcThreshold,
-                }]
+                };
+                self.larger_place(gc_cpu_ns).into_iter().chain([advice]).collect()
             }
+            Reason::NativeThreads { native_cpu_ns, .. } => self.larger_place(native_cpu_ns).into_iter().collect(),
             Reason::NoSingleCause { largest_ns, .. } => {
                 let loop_cpu_ns = self.facts.loop_cpu_ns;
                 let of_loop = (loop_cpu_ns > largest_ns).then_some(Advice::FewerLargerCallbacks { loop_cpu_ns });
@@ -213,6 +220,17 @@ impl Finder<'_> {
             Reason::TooShort { .. } => vec![Advice::TickMoreOften],
             _ => Vec::new(),
         }
+    }
+
+    /// Chance may lift a reason over the share that it begins at, and hide a place that holds more: both are said.
+    fn larger_place(&self, reason_cpu_ns: u64) -> Option<Advice> {
+        let places = self.facts.running.iter().filter_map(|(frame, part_ns)| {
+            let collected_ns = self.facts.gc.get(&SetOff::By(*frame)).copied().unwrap_or(0);
+            Some(((*frame)?, part_ns.saturating_sub(collected_ns)))
+        });
+        let (frame, cpu_ns) = places.max_by_key(|(frame, cpu_ns)| (*cpu_ns, Reverse(*frame)))?;
+        let is_told = cpu_ns > reason_cpu_ns && share(cpu_ns, self.facts.whole.cpu_ns) >= ONE_PLACE_MIN;
+        is_told.then_some(Advice::AlsoOnePlace { frame, cpu_ns })
     }
 
     fn imports(&self, wall_ns: u64) -> Vec<Place> {

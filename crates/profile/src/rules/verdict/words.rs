@@ -281,6 +281,10 @@ impl Words<'_> {
                 "{} % is the event loop itself (asyncio): fewer and larger reads, writes and callbacks",
                 percent(loop_cpu_ns, cpu_ns)
             ),
+            Advice::AlsoOnePlace { frame, cpu_ns: part_ns } => {
+                let more = format!("one place has more: {} % is ", percent(part_ns, cpu_ns));
+                return Line::text(more).then(self.at(&At::Expression(Some(frame))));
+            }
             Advice::LookAt { function, total_cpu_ns } => return self.look_at(function, total_cpu_ns),
             Advice::RunLonger => {
                 format!("give it more to do, or the same in a loop: a verdict needs {}", duration(TIME_NS_MIN))
