@@ -221,6 +221,7 @@ WALK = {
         typed("genba run -m app 9000", "^9000$", ONE_PLACE, r"^recorded app\.genba "),
         typed("genba run sh -c 'python3 app.py'", "^9000$", ONE_PLACE, r"^recorded sh\.genba "),
         typed("genba run pytest -q", "1 passed", r"^one place: .*value not in found$", r"^recorded pytest\.genba "),
+        typed("genba report --by test pytest.genba", r"^ *\d+\.\d % .* test_app\.py:3 test_distinct\b", "outside of tests"),
         typed("genba report --focus test_distinct pytest.genba", r"^kept: .* \(--focus test_distinct\)$", r"app\.py:6 distinct"),
         typed("genba run --no-native app.py", r"without C \(--no-native\)$", ONE_PLACE),
         typed("GENBA_RATE=500 genba run app.py", "sampled every 2 ms$"),

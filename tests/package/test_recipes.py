@@ -73,7 +73,7 @@ def test_the_commands(inside: Inside, tmp_path: Path) -> None:
     (tmp_path / "tests/test_shop.py").write_text(TEST_SHOP)
     (tmp_path / "shop.py").write_text(SHOP)
     typed = [command for command in COMMANDS if not of_a_run(command)]
-    assert len(typed) == 10
+    assert len(typed) == 11
     for command in typed:
         types(command, tmp_path, environment(inside.workshop))
 

@@ -9,6 +9,7 @@ pub mod pace;
 pub mod phase;
 pub mod reading;
 pub mod show;
+pub mod test_function;
 pub mod verdict;
 pub mod waits;
 pub mod warnings;

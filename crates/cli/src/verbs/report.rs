@@ -69,6 +69,7 @@ enum RowsBy {
     Module,
     Thread,
     Process,
+    Test,
 }
 
 pub fn report(arguments: &Arguments) -> Result<ExitCode, Failure> {
@@ -151,6 +152,7 @@ impl From<RowsBy> for By {
             RowsBy::Module => By::Module,
             RowsBy::Thread => By::Thread,
             RowsBy::Process => By::Process,
+            RowsBy::Test => By::Test,
         }
     }
 }

@@ -17,6 +17,7 @@ use std::collections::{HashMap, HashSet};
 use crate::rules::phase::Phase;
 use crate::rules::reading::Reading;
 use crate::rules::show::Show;
+use crate::rules::test_function::test_function;
 use crate::rules::verdict::Verdict;
 use crate::rules::waits::for_work::ForWork;
 use crate::rules::waits::short::ShortWaits;
@@ -49,6 +50,8 @@ pub enum By {
     Module,
     Thread,
     Process,
+    /// The test that pytest or unittest ran.
+    Test,
 }
 
 impl By {
@@ -297,10 +300,13 @@ fn is_passed_on(profile: &Profile, frame: FrameIndex) -> bool {
 /// What several processes ran is one row, whosever code it is in each of them.
 fn key((profile, twins): (&Profile, &Twins), by: By, frame: Option<FrameIndex>, group: &SampleGroup) -> Key {
     let process = profile.threads[group.thread].process;
+    let of_test =
+        || test_function(profile, group.node).map_or(Key::NoPython, |test| Key::Function(twins.function(test)));
     let Some(frame) = frame else {
         return match by {
             By::Thread => Key::Thread(group.thread),
             By::Process => Key::Process(process),
+            By::Test => of_test(),
             By::Expression | By::Line | By::Function | By::Module => Key::NoPython,
         };
     };
@@ -313,6 +319,7 @@ fn key((profile, twins): (&Profile, &Twins), by: By, frame: Option<FrameIndex>, 
         (By::Module, Home::C { .. } | Home::Mark) => Key::NoPython,
         (By::Thread, _) => Key::Thread(group.thread),
         (By::Process, _) => Key::Process(process),
+        (By::Test, _) => of_test(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod blocks;
 mod build;
+mod by_test;
 mod callers;
 mod compared;
 mod difference;

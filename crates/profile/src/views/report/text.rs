@@ -145,9 +145,10 @@ pub(in crate::views) fn name(profile: &Profile, by: By, files: &FileNames, row: 
             }
         }
         By::Process => process().unwrap_or_else(|| "no process".to_string()),
-        By::Expression | By::Line | By::Function | By::Module => {
+        By::Expression | By::Line | By::Function | By::Module | By::Test => {
             let Some(file) = subject.file else {
-                return subject.phase.map_or("outside of Python", Phase::name).to_string();
+                let nowhere = if by == By::Test { "outside of tests" } else { "outside of Python" };
+                return subject.phase.map_or(nowhere, Phase::name).to_string();
             };
             let function = subject.function.map(|function| profile.functions[function].name.as_str());
             if let Some(function) = function.filter(|_| profile.files[file].is_unknown()) {

@@ -1,0 +1,32 @@
+//! Which test a stack belongs to: pytest and unittest call tests from functions of theirs that are known by name.
+//! Owns: those functions. Never: tells the parameters of a test: all calls of one function are one test.
+
+use crate::tables::owner::Owner;
+use crate::tables::profile::{FunctionIndex, Home, NodeIndex, Profile};
+
+/// The end of a file's path, and the function in it that calls a test: CPython 3.11 to 3.15, pytest since 3.0.
+const CALLERS: [(&str, &str); 2] =
+    [("/_pytest/python.py", "pytest_pyfunc_call"), ("/unittest/case.py", "TestCase._callTestMethod")];
+
+/// The outermost of the user's functions below the outermost such caller: what stands between them only wraps the test. None: no test
+/// ran, as where a run collects its tests, or makes what they need.
+#[must_use]
+pub fn test_function(profile: &Profile, leaf: Option<NodeIndex>) -> Option<FunctionIndex> {
+    let (mut outermost_own, mut found) = (None, None);
+    for frame in profile.stack(leaf) {
+        let function = profile.frames[frame].function;
+        if calls_a_test(profile, function) {
+            found = outermost_own;
+        } else if profile.owner_of(function) == Some(Owner::User) {
+            outermost_own = Some(function);
+        }
+    }
+    found
+}
+
+fn calls_a_test(profile: &Profile, function: FunctionIndex) -> bool {
+    let row = &profile.functions[function];
+    let Home::Python { file, .. } = row.home else { return false };
+    let path = &profile.files[file].path;
+    CALLERS.iter().any(|(end, name)| row.name == *name && path.ends_with(*end))
+}
