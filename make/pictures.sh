@@ -30,3 +30,6 @@ for run in "json_indent 40" "linear_search 9000" "held_lock 40" "cache_misses 40
     (cd "$folder" && PATH="$2:$PATH" "$command" run --quiet --tag branch=main --push "$address" -- python3 "$name.py" "${run#* }") >"$folder/printed" 2>&1
 done
 node tests/page/server-picture.mjs "$address" docs/pictures
+
+# What the pictures show by now; a test fails when it is something else.
+python3 make/picture_sources.py docs/pictures/sources.json
