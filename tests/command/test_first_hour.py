@@ -323,6 +323,24 @@ def test_each_screen_holds_what_it_must(folder: Path, part: str) -> None:
     assert {name: (folder / name).read_text() for name in FILES} == FILES
 
 
+def test_one_run_has_the_same_figures_everywhere(folder: Path) -> None:
+    def said(line: str) -> list[str]:
+        code, screen = screen_of(folder, Typed(line, ()))
+        assert code == 0, f"$ {line}\n{screen}"
+        # A long header is broken in some views.
+        return screen.replace(" ·\n  ", " · ").splitlines()
+
+    head = [line for line in said("genba run app.py") if line.startswith(("CPython ", "ticks ", "one place: "))]
+    assert len(head) == 3, head
+    assert said("genba report")[1:4] == head
+    assert said("genba report --weight cpu --by function")[1:4] == head
+    for view in ("genba tree", "genba lines"):
+        assert head[0] in said(view), view
+    assert head[1] in said("genba html") and head[1] in said("genba export --to speedscope")
+    words = said("genba report --format json | python3 -c 'import json, sys; print(json.load(sys.stdin)[\"verdict\"][\"words\"])'")
+    assert f"one place: {words[-1]}" == head[2]
+
+
 def test_the_walk_is_as_long_as_an_hour() -> None:
     lines = [one for part in WALK.values() for one in part]
     assert len(lines) >= 80 and all(one.holds for one in lines), len(lines)
