@@ -30,16 +30,23 @@ impl Phase {
         }
     }
 
-    /// With the frame that the phase begins below. `own`: the user's code in the stack.
+    /// With the frame that the phase begins below. `own`: the user's code in the stack. At its end the interpreter waits for threads of the program's,
+    /// which go on, and an event loop waits for events; in the beginning nobody waits but the interpreter.
     #[must_use]
     pub fn of(
         profile: &Profile,
         event_loop: &EventLoop,
         leaf: Option<NodeIndex>,
         own: &[FrameIndex],
+        is_waiting: bool,
     ) -> Option<(Phase, FrameIndex)> {
         let of_interpreter = own.is_empty().then(|| Phase::of_interpreter(profile, leaf)).flatten();
-        of_interpreter.or_else(|| Some((Phase::EventLoop, event_loop.itself(profile, leaf)?)))
+        match of_interpreter {
+            Some((Phase::StartUp, _)) => of_interpreter,
+            _ if is_waiting => None,
+            Some(_) => of_interpreter,
+            None => Some((Phase::EventLoop, event_loop.itself(profile, leaf)?)),
+        }
     }
 
     /// The innermost C function of the lists decides.

@@ -240,9 +240,8 @@ fn add(
     }
     let OwnCode { deepest, frames: own, given } = own;
     let by_place = options.by.is_a_place();
-    // At the end the interpreter waits for threads of the program's, which go on, and an event loop waits for events.
-    let has_phase = by_place && !group.state.is_waiting();
-    let phase = has_phase.then(|| Phase::of(profile, event_loop, group.node, &own)).flatten();
+    let phase_of = || Phase::of(profile, event_loop, group.node, &own, group.state.is_waiting());
+    let phase = by_place.then(phase_of).flatten();
     let above = phase.map_or(deepest, |(_, frame)| Some(frame));
     for frame in profile.stack(group.node) {
         if Some(frame) == above {

@@ -6,11 +6,16 @@ use genba_profile::build::{Additions, profile};
 use genba_profile::paint::Paint;
 use genba_profile::reading::Reading;
 use genba_profile::report::{By, Options, report, text};
+use genba_profile::weight::Weight;
 
 fn check(by: By, stacks: &str, expected: Expect) {
+    check_with(Options { by, ..Options::default() }, stacks, expected);
+}
+
+fn check_with(options: Options, stacks: &str, expected: Expect) {
     let reading =
         Reading::of(profile(&notation::recording(&format!("process 7 3.13.0\n{stacks}")), &Additions::default()));
-    let report = report(&reading, &Options { by, ..Options::default() });
+    let report = report(&reading, &options);
     let page = text::text(&reading, &report, None, Paint::Plain);
     expected.assert_eq(page.split_once("covered 100.0 %\n").map_or("", |(_, rows)| rows));
 }
@@ -122,5 +127,16 @@ fn who_waits_for_a_thread_at_the_end_keeps_the_line() {
                                   in futex(2) 100 %
              30.0 %  48.0 ms  app.py:1 work (columns 1 to 9)
         "#]],
+    );
+}
+
+/// A line of a `.pth` file that waits for a CPU belongs where it belongs when it runs. At the end, threads of the program's are waited for.
+#[test]
+fn what_waits_in_the_beginning_is_the_beginning() {
+    let line = "_start[python3.13] > Py_InitializeFromConfig[libpython3.13.so] > main@<frozen·site>:600[0-9] > <module>@<string>:1[0-9]";
+    check_with(
+        Options { by: By::Function, weight: Some(Weight::Wall), ..Options::default() },
+        &format!("{RUN} x40\n{line} x10\n{line} x10 cpu\n{line} x10 futex\n{END} x10 futex\n"),
+        expect![[r#""#]],
     );
 }

@@ -410,8 +410,7 @@ impl<'p> PathsOf<'p> {
         let handed_over = own.deepest.and_then(|deepest| frames.iter().position(|frame| *frame == deepest));
         let outermost_python = frames.iter().rposition(is_python);
         let mut steps = Vec::new();
-        let is_running = !state.is_waiting();
-        match Phase::of(self.profile, &self.event_loop, leaf, &own.frames).filter(|_| is_running) {
+        match Phase::of(self.profile, &self.event_loop, leaf, &own.frames, state.is_waiting()) {
             Some((phase, _)) => steps.push(Step::Words(phase.name().to_string())),
             None if outermost_python.is_none() => steps.push(Step::Words("no Python on the stack".to_string())),
             None if given.is_some() => steps.push(Step::Words(Phase::EventLoop.name().to_string())),

@@ -121,8 +121,7 @@ fn value(moment: &Moment, weight: Weight) -> f64 {
 
 fn place(profile: &Profile, event_loop: &EventLoop, leaf: Option<NodeIndex>, is_waiting: bool) -> Place {
     let OwnCode { deepest, frames, given } = own_code(profile, event_loop, leaf);
-    let phase = (!is_waiting).then(|| Phase::of(profile, event_loop, leaf, &frames)).flatten();
-    if let Some((phase, _)) = phase {
+    if let Some((phase, _)) = Phase::of(profile, event_loop, leaf, &frames, is_waiting) {
         return Place::Phase(phase);
     }
     let Some(own) = deepest else { return Place::NoPython };

@@ -343,7 +343,7 @@ struct Stack {
 impl Stack {
     fn of(profile: &Profile, leaf: Option<NodeIndex>, event_loop: &EventLoop, twins: &Twins) -> Stack {
         let own = own_code(profile, event_loop, leaf);
-        let phase = Phase::of(profile, event_loop, leaf, &own.frames).map(|(phase, _)| phase);
+        let phase = Phase::of(profile, event_loop, leaf, &own.frames, false).map(|(phase, _)| phase);
         let mut times: HashMap<FunctionIndex, u64> = HashMap::new();
         for frame in own.frames {
             let function = twins.function(profile.frames[frame].function);
