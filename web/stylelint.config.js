@@ -1,4 +1,4 @@
-// Raw colours and sizes live in the token files only (style/sizes.css and one file per theme); the page names tokens.
+// Raw colours and sizes live in the token files only (style/sizes.css, style/server/sizes.css and one file per theme); the page names tokens.
 const raw = [/#[0-9a-f]{3,8}\b/i, /\b(?:rgb|hsl|oklch|lab)a?\(/, /\b\d*\.?\d+(?:px|rem|em|pt)\b/];
 const colours = "a raw colour or size: name a token of style/sizes.css or of the themes";
 
@@ -14,7 +14,7 @@ export default {
   },
   overrides: [
     {
-      files: ["style/light.css", "style/dark.css", "style/sizes.css"],
+      files: ["style/light.css", "style/dark.css", "style/sizes.css", "style/server/sizes.css"],
       rules: { "declaration-property-value-disallowed-list": null },
     },
   ],
