@@ -13,6 +13,8 @@ const here = dirname(fileURLToPath(import.meta.url));
 /** What a page may have of code and style before its numbers, compressed as `gzip -9` does. */
 const VIEWER_BYTES_MAX = 60_000;
 const numbers = "@GENBA_NUMBERS@"; // crates/page/src/lib.rs and tests/page put gzip + base64 here
+// As tsc has them, but for JSX: calls whose children are arguments are shorter than those with an object that names its children.
+const { compilerOptions } = JSON.parse(await readFile(join(here, "tsconfig.json"), "utf8"));
 
 if (process.argv.includes("--tests")) await bundleTests();
 else {
@@ -63,8 +65,9 @@ async function bundle({ script: entry, style: sheet }) {
     entryPoints: [entry],
     format: "iife",
     target: ["chrome103", "firefox113", "safari16.4"],
-    jsx: "automatic",
-    jsxImportSource: "preact",
+    tsconfigRaw: { compilerOptions: { ...compilerOptions, jsx: "react", jsxFactory: "createElement", jsxFragmentFactory: "Fragment" } },
+    // A script without JSX has no use for preact.
+    inject: entry.endsWith(".tsx") ? [join(here, "jsx.js")] : [],
     define: { "process.env.NODE_ENV": '"production"' },
   });
   const style = sheet === undefined ? null : await build({ ...shared, entryPoints: [sheet] });
