@@ -13,10 +13,11 @@ import { VIEW_WORDS } from "./frame/tabs";
 
 interface Binding {
   readonly keys: readonly string[];
-  readonly shown: string;
+  /** Where it is not the first of them. */
+  readonly shown?: string;
   readonly does: string;
-  /** `tree` keys are left alone while a button has the focus. */
-  readonly where: "everywhere" | "tree";
+  /** Left alone while a button has the focus. */
+  readonly ofTree?: boolean;
   readonly run: (state: PageState, event: KeyboardEvent, search: HTMLInputElement | null) => void;
 }
 
@@ -25,27 +26,27 @@ const ARROWS: Readonly<Record<string, Direction>> = {
 };
 
 export const BINDINGS: readonly Binding[] = [
-  { keys: ["/"], shown: "/", does: "find a function, file or expression", where: "everywhere", run: (_, __, search) => { search?.focus(); search?.select(); } },
-  { keys: ["n"], shown: "n", does: "next place found", where: "everywhere", run: (state) => { state.nextFound(1); } },
-  { keys: ["N"], shown: "N", does: "the one before", where: "everywhere", run: (state) => { state.nextFound(-1); } },
-  { keys: Object.keys(ARROWS), shown: "arrows, Home, End", does: "move in the call tree: up to the caller, down to the heaviest below, sideways", where: "tree", run: (state, event) => { state.selection.walk(ARROWS[event.key] ?? "up"); } },
-  { keys: ["Enter"], shown: "Enter", does: "zoom to the selected box", where: "tree", run: (state) => { state.selection.zoomTo(state.selection.selected.value); } },
-  { keys: ["Backspace"], shown: "Backspace", does: "zoom out to the caller", where: "everywhere", run: (state) => { state.selection.zoomOut(); } },
-  { keys: VIEWS.map((_, at) => `${at + 1}`), shown: `1 to ${VIEWS.length}`, does: `the views: ${VIEWS.map((name) => VIEW_WORDS[name]).join(", ")}`, where: "everywhere", run: (state, event) => { state.view.name.value = VIEWS[Number(event.key) - 1] ?? "where"; } },
-  { keys: ["c"], shown: "c", does: "compare: what changed between two recordings", where: "everywhere", run: (state) => { state.view.name.value = "compare"; } },
-  { keys: ["s"], shown: "s", does: "sandwich: callers and callees of the selected function", where: "everywhere", run: (state) => { state.view.name.value = "sandwich"; } },
-  { keys: ["f"], shown: "f", does: "focus: keep the stacks with the selected function", where: "everywhere", run: (state) => { state.keep("focus"); } },
-  { keys: ["x"], shown: "x", does: "take the selected function out; its time goes to its callers", where: "everywhere", run: (state) => { state.keep("hide"); } },
-  { keys: ["i"], shown: "i", does: "upside down: what has time of its own, and below it its callers", where: "everywhere", run: (state) => { turn(state, "inverted", ["flame", "tree"]); } },
-  { keys: ["o"], shown: "o", does: "the flame graph in the order of time, or the heaviest first", where: "everywhere", run: (state) => { turn(state, "time", ["flame"]); } },
-  { keys: ["p"], shown: "p", does: "Python + C, Python, C", where: "everywhere", run: (state) => { state.filters.change({ layers: LAYERS[(LAYERS.indexOf(state.filters.kept.value.layers) + 1) % LAYERS.length] ?? "both" }); } },
-  { keys: ["r"], shown: "r", does: "recursion as one call, or each depth", where: "everywhere", run: (state) => { state.filters.change({ foldsRecursion: !state.filters.kept.value.foldsRecursion }); } },
-  { keys: ["y"], shown: "y", does: "copy path:line of the selected box, or its name", where: "everywhere", run: (state) => { void copyText(state.placeWords()); } },
-  { keys: ["Y"], shown: "Y", does: "copy the stack of the selected box, a call a line, the outermost first", where: "everywhere", run: (state) => { void copyText(state.stackWords()); } },
-  { keys: ["w"], shown: "w", does: "next weight: CPU, wall, samples, copied and allocated bytes", where: "everywhere", run: (state) => { const weights = weightsOf(state.recording.profile); state.view.weight.value = weights[(weights.indexOf(state.view.weight.value) + 1) % weights.length] ?? "cpu"; } },
-  { keys: ["t"], shown: "t", does: "light or dark", where: "everywhere", run: (state) => { state.view.switchTheme(); } },
-  { keys: ["Escape"], shown: "Esc", does: "close, or forget what was searched, or take the filters away", where: "everywhere", run: (state) => { leave(state); } },
-  { keys: ["?"], shown: "?", does: "these keys", where: "everywhere", run: (state) => { state.view.keysShown.value = true; } },
+  { keys: ["/"], does: "find a function, file or expression", run: (_, __, search) => { search?.focus(); search?.select(); } },
+  { keys: ["n"], does: "next place found", run: (state) => { state.nextFound(1); } },
+  { keys: ["N"], does: "the one before", run: (state) => { state.nextFound(-1); } },
+  { keys: Object.keys(ARROWS), shown: "arrows, Home, End", does: "move in the call tree: up to the caller, down to the heaviest below, sideways", ofTree: true, run: (state, event) => { state.selection.walk(ARROWS[event.key] ?? "up"); } },
+  { keys: ["Enter"], does: "zoom to the selected box", ofTree: true, run: (state) => { state.selection.zoomTo(state.selection.selected.value); } },
+  { keys: ["Backspace"], does: "zoom out to the caller", run: (state) => { state.selection.zoomOut(); } },
+  { keys: VIEWS.map((_, at) => `${at + 1}`), shown: `1 to ${VIEWS.length}`, does: `the views: ${VIEWS.map((name) => VIEW_WORDS[name]).join(", ")}`, run: (state, event) => { state.view.name.value = VIEWS[Number(event.key) - 1] ?? "where"; } },
+  { keys: ["c"], does: "compare: what changed between two recordings", run: (state) => { state.view.name.value = "compare"; } },
+  { keys: ["s"], does: "sandwich: callers and callees of the selected function", run: (state) => { state.view.name.value = "sandwich"; } },
+  { keys: ["f"], does: "focus: keep the stacks with the selected function", run: (state) => { state.keep("focus"); } },
+  { keys: ["x"], does: "take the selected function out; its time goes to its callers", run: (state) => { state.keep("hide"); } },
+  { keys: ["i"], does: "upside down: what has time of its own, and below it its callers", run: (state) => { turn(state, "inverted", ["flame", "tree"]); } },
+  { keys: ["o"], does: "the flame graph in the order of time, or the heaviest first", run: (state) => { turn(state, "time", ["flame"]); } },
+  { keys: ["p"], does: "Python + C, Python, C", run: (state) => { state.filters.change({ layers: LAYERS[(LAYERS.indexOf(state.filters.kept.value.layers) + 1) % LAYERS.length] ?? "both" }); } },
+  { keys: ["r"], does: "recursion as one call, or each depth", run: (state) => { state.filters.change({ foldsRecursion: !state.filters.kept.value.foldsRecursion }); } },
+  { keys: ["y"], does: "copy path:line of the selected box, or its name", run: (state) => { void copyText(state.placeWords()); } },
+  { keys: ["Y"], does: "copy the stack of the selected box, a call a line, the outermost first", run: (state) => { void copyText(state.stackWords()); } },
+  { keys: ["w"], does: "next weight: CPU, wall, samples, copied and allocated bytes", run: (state) => { const weights = weightsOf(state.recording.profile); state.view.weight.value = weights[(weights.indexOf(state.view.weight.value) + 1) % weights.length] ?? "cpu"; } },
+  { keys: ["t"], does: "light or dark", run: (state) => { state.view.switchTheme(); } },
+  { keys: ["Escape"], shown: "Esc", does: "close, or forget what was searched, or take the filters away", run: (state) => { leave(state); } },
+  { keys: ["?"], does: "these keys", run: (state) => { state.view.keysShown.value = true; } },
 ];
 
 /** An order and back; in the first of its views, if the view that is shown has it not. */
@@ -82,7 +83,7 @@ export function useKeys(state: PageState, search: RefObject<HTMLInputElement | n
       const binding = BINDINGS.find((at) => at.keys.includes(event.key));
       const onButton = target.closest("button, summary, dialog") !== null;
       if (target.closest("input, select, textarea") !== null) return;
-      if (binding === undefined || (binding.where === "tree" && onButton)) return;
+      if (binding === undefined || (binding.ofTree === true && onButton)) return;
       event.preventDefault();
       binding.run(state, event, search.current);
     };
@@ -112,9 +113,9 @@ export function KeysDialog({ state }: { state: PageState }): JSX.Element {
       <h2>Keys</h2>
       <dl>
         {BINDINGS.map((binding) => (
-          <div key={binding.shown}>
+          <div key={binding.does}>
             <dt>
-              <kbd>{binding.shown}</kbd>
+              <kbd>{binding.shown ?? binding.keys[0]}</kbd>
             </dt>
             <dd>{binding.does}</dd>
           </div>

@@ -1,9 +1,10 @@
 // What stands around the views on a page of a comparison: both recordings' names, the switch between them, both accountings.
 import { batch } from "@preact/signals";
 import type { JSX } from "preact";
-import type { ComparisonState } from "../state/comparison";
-import { SIDE_LETTERS, SIDES } from "../state/comparison";
+import type { ComparisonState, Side } from "../state/comparison";
+import { SIDES } from "../state/comparison";
 import type { PageState } from "../state/page-state";
+import { KeysButton, Segments, ThemeButton } from "./buttons";
 
 /** Whether the view on the screen is of both recordings. */
 export function isCompared(state: PageState): boolean {
@@ -16,43 +17,33 @@ export function CompareHeader({ state, of: { data } }: { state: PageState; of: C
       <span class="mark">genba</span>
       <h1 class="run" title={`${data.before} → ${data.after}`} data-compared>A {data.before} → B {data.after}</h1>
       <span class="grow" />
-      <button
-        type="button"
-        class="plain"
-        onClick={() => {
-          state.view.switchTheme();
-        }}
-      >
-        {state.view.theme.value === "light" ? "Dark" : "Light"}
-      </button>
+      <ThemeButton view={state.view} />
     </header>
   );
 }
+
+/** With the letters of `genba diff`. */
+const SIDE_WORDS: Readonly<Record<Side, string>> = { before: "A before", after: "B after" };
 
 /** Which recording the views 1 to 9 show. */
 export function SideSwitch({ state }: { state: PageState }): JSX.Element | null {
   const { comparison, view } = state;
   if (comparison === null) return null;
   return (
-    <span class="segments" role="group" aria-label="Recording">
-      {SIDES.map((side) => (
-        <button
-          type="button"
-          key={side}
-          data-side={side}
-          title={comparison.data[side]}
-          aria-pressed={!isCompared(state) && comparison.side.value === side}
-          onClick={() => {
-            batch(() => {
-              if (isCompared(state)) view.name.value = "where";
-              comparison.side.value = side;
-            });
-          }}
-        >
-          {SIDE_LETTERS[side]} {side}
-        </button>
-      ))}
-    </span>
+    <Segments<Side>
+      label="Recording"
+      all={SIDES}
+      words={SIDE_WORDS}
+      titles={comparison.data}
+      chosen={isCompared(state) ? null : comparison.side.value}
+      attribute="data-side"
+      choose={(side) => {
+        batch(() => {
+          if (isCompared(state)) view.name.value = "where";
+          comparison.side.value = side;
+        });
+      }}
+    />
   );
 }
 
@@ -76,15 +67,7 @@ export function CompareFooter({ state, of: { data } }: { state: PageState; of: C
         ))}
       </span>
       <span class="grow" />
-      <button
-        type="button"
-        class="plain"
-        onClick={() => {
-          state.view.keysShown.value = true;
-        }}
-      >
-        <kbd>?</kbd> keys
-      </button>
+      <KeysButton view={state.view} />
     </footer>
   );
 }

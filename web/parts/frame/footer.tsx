@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import type { Tint } from "../../model/tint";
 import { accountingWords, plural, rareWords } from "../../model/words";
 import type { PageState } from "../state/page-state";
+import { KeysButton } from "./buttons";
 import { Folded } from "./narrow";
 
 const LEGEND: readonly [Tint, string][] = [
@@ -46,15 +47,7 @@ export function Footer({ state }: { state: PageState }): JSX.Element {
           </span>
         </span>
       </Folded>
-      <button
-        type="button"
-        class="plain"
-        onClick={() => {
-          state.view.keysShown.value = true;
-        }}
-      >
-        <kbd>?</kbd> keys
-      </button>
+      <KeysButton view={state.view} />
     </footer>
   );
 }

@@ -5,6 +5,7 @@ import { weightsOf } from "../../model/tables/totals";
 import type { Count, Ns, Weight } from "../../model/units";
 import { bytesWords, countWords, keptWords, paceWords, plural, shareWords, timeWords, WEIGHT_WORDS } from "../../model/words";
 import type { PageState } from "../state/page-state";
+import { Segments, ThemeButton } from "./buttons";
 import { Folded } from "./narrow";
 
 export function Header({ state, search }: { state: PageState; search: RefObject<HTMLInputElement | null> }): JSX.Element {
@@ -15,31 +16,18 @@ export function Header({ state, search }: { state: PageState; search: RefObject<
       <h1 class="run" title={[profile.meta.title, ...interpreters(profile)].filter((line) => line !== null).join("\n")}>{profile.meta.title ?? profile.meta.recording ?? "a recording"}</h1>
       <span class="meta" data-meta title={summary(profile).join(" · ")}>{summary(profile).join(" · ")}</span>
       <span class="grow" />
-      <span class="segments" role="group" aria-label="Weight">
-        {weightsOf(state.recording.profile).map((weight) => (
-          <button
-            type="button"
-            key={weight}
-            data-weight={weight}
-            aria-pressed={state.view.weight.value === weight}
-            onClick={() => {
-              state.view.weight.value = weight;
-            }}
-          >
-            {WEIGHT_WORDS[weight]}
-          </button>
-        ))}
-      </span>
-      <Search state={state} search={search} />
-      <button
-        type="button"
-        class="plain"
-        onClick={() => {
-          state.view.switchTheme();
+      <Segments
+        label="Weight"
+        all={weightsOf(profile)}
+        words={WEIGHT_WORDS}
+        chosen={state.view.weight.value}
+        attribute="data-weight"
+        choose={(weight) => {
+          state.view.weight.value = weight;
         }}
-      >
-        {state.view.theme.value === "light" ? "Dark" : "Light"}
-      </button>
+      />
+      <Search state={state} search={search} />
+      <ThemeButton view={state.view} />
     </header>
   );
 }

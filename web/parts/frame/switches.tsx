@@ -8,8 +8,9 @@ import type { ProcessIndex, ThreadIndex } from "../../model/units";
 import { processWords } from "../../model/words";
 import type { PageState } from "../state/page-state";
 import { orderOf, ORDERS_OF } from "../state/view";
-import { useNarrow } from "./narrow";
 import type { Order } from "../state/view";
+import { Segments } from "./buttons";
+import { useNarrow } from "./narrow";
 
 export const LAYER_WORDS: Readonly<Record<Layers, string>> = { both: "Python + C", python: "Python", c: "C" };
 /** Up to this width there is no room for switches. */
@@ -76,34 +77,6 @@ function Orders({ state: { view, recording } }: { state: PageState }): JSX.Eleme
         view.order.value = order;
       }}
     />
-  );
-}
-
-interface SegmentsOf<Name extends string> {
-  readonly label: string;
-  readonly all: readonly Name[];
-  readonly words: Readonly<Record<Name, string>>;
-  readonly chosen: Name;
-  readonly attribute: `data-${string}`;
-  readonly choose: (name: Name) => void;
-}
-function Segments<Name extends string>({ label, all, words, chosen, attribute, choose }: SegmentsOf<Name>): JSX.Element {
-  return (
-    <span class="segments" role="group" aria-label={label}>
-      {all.map((name) => (
-        <button
-          type="button"
-          key={name}
-          {...{ [attribute]: name }}
-          aria-pressed={chosen === name}
-          onClick={() => {
-            choose(name);
-          }}
-        >
-          {words[name]}
-        </button>
-      ))}
-    </span>
   );
 }
 

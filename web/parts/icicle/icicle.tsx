@@ -8,7 +8,7 @@ import type { Layout, Slot } from "../../model/tree/layout";
 import { ROOT, weightOf } from "../../model/tree/tree";
 import type { BoxIndex, Px } from "../../model/units";
 import { WEIGHT_WORDS } from "../../model/words";
-import { readInk } from "./ink";
+import { readInk, scratch } from "./ink";
 import type { PageInk } from "./ink";
 import type { Picture } from "./picture";
 import { SpokenTree, spokenId } from "./spoken-tree";
@@ -187,11 +187,4 @@ function drawOn(canvas: HTMLCanvasElement | null, drawing: Drawing): void {
   const shift = (drawing.shift + MARGIN_PX) as Px;
   const view = { scale: drawing.scale, shift, top, height, rowHeight: ink.rowHeight, character: ink.character };
   paint({ context, width, height, pixelRatio, scratch }, tilesOf(picture, layout, view), ink);
-}
-
-function scratch(side: number): CanvasRenderingContext2D | null {
-  const small = document.createElement("canvas");
-  small.width = side;
-  small.height = side;
-  return small.getContext("2d");
 }

@@ -35,3 +35,10 @@ function characterWidth(font: string): Px {
   context.font = font;
   return context.measureText("0").width as Px;
 }
+
+/** A small square to draw a pattern on. */
+export function scratch(side: number): CanvasRenderingContext2D | null {
+  const small = document.createElement("canvas");
+  [small.width, small.height] = [side, side];
+  return small.getContext("2d");
+}

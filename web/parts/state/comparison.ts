@@ -5,8 +5,6 @@ import type { Comparison } from "../../model/tables/comparison";
 
 export const SIDES = ["before", "after"] as const;
 export type Side = (typeof SIDES)[number];
-/** As `genba diff` calls them. */
-export const SIDE_LETTERS: Readonly<Record<Side, string>> = { before: "A", after: "B" };
 
 export interface ComparisonState {
   readonly data: Comparison;

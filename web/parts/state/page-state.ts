@@ -15,7 +15,7 @@ import type { Spot } from "../../model/source-view";
 import type { Recording } from "../../model/tables/profile";
 import { pathTo, placeOf, ROOT } from "../../model/tree/tree";
 import type { Tree } from "../../model/tree/tree";
-import type { BoxIndex, PlaceIndex } from "../../model/units";
+import type { BoxIndex, Ns, PlaceIndex } from "../../model/units";
 import { placeName, placeWhere } from "../../model/words";
 import type { ComparisonState } from "./comparison";
 import { createFilterState } from "./filters";
@@ -133,6 +133,13 @@ export function createPageState(recording: Recording, theme: Theme, comparison: 
       if (next !== undefined) selection.show(next);
     },
   };
+}
+
+/** The range of time that is kept; null: all of it. */
+export function keptTime({ filters, recording: { profile } }: PageState): { start: Ns; end: Ns } | null {
+  const { time } = filters.kept.value;
+  const length = profile.moments?.binLength;
+  return time === null || length === undefined ? null : { start: (time.first * length) as Ns, end: (time.end * length) as Ns };
 }
 
 /** As a pattern that only the text itself matches. */

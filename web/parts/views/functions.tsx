@@ -6,6 +6,7 @@ import type { Grouping, GroupRow } from "../../model/groups";
 import { placeOf, share, weightOf, ROOT } from "../../model/tree/tree";
 import type { Ns, Weighed, Weight } from "../../model/units";
 import { exactTime, fileName, originName, ownerName, placeWhere, shareWords, WEIGHT_WORDS, weightWords } from "../../model/words";
+import { Segments } from "../frame/buttons";
 import { More } from "../more";
 import type { PageState } from "../state/page-state";
 import { SORTS } from "../state/view";
@@ -31,22 +32,17 @@ export function Functions({ state, by: fixed }: { state: PageState; by?: Groupin
   return (
     <section class="table-view" aria-label={fixed === undefined ? "Functions" : "Where it goes, of what is kept"} data-functions>
       {fixed === undefined ? (
-        <span class="segments" role="group" aria-label="Rows are">
-          {GROUPINGS.map((grouping) => (
-            <button
-              type="button"
-              key={grouping}
-              data-by={grouping}
-              aria-pressed={chosen.value === grouping}
-              onClick={() => {
-                view.by.value = grouping;
-                shown.value = ROWS_FIRST;
-              }}
-            >
-              {GROUPING_WORDS[grouping]}
-            </button>
-          ))}
-        </span>
+        <Segments
+          label="Rows are"
+          all={GROUPINGS}
+          words={GROUPING_WORDS}
+          chosen={chosen.value}
+          attribute="data-by"
+          choose={(grouping) => {
+            view.by.value = grouping;
+            shown.value = ROWS_FIRST;
+          }}
+        />
       ) : null}
       <table>
         <thead>

@@ -5,7 +5,7 @@ import { paintLane } from "../../draw/lanes";
 import { TINTS } from "../../model/tint";
 import type { Lane, Lanes } from "../../model/time/time-line";
 import type { Px } from "../../model/units";
-import { readInk } from "../icicle/ink";
+import { readInk, scratch } from "../icicle/ink";
 import type { PageState } from "../state/page-state";
 
 export function LanePicture({ state, lanes, lane }: { state: PageState; lanes: Lanes; lane: Lane }): JSX.Element {
@@ -32,10 +32,4 @@ export function LanePicture({ state, lanes, lane }: { state: PageState; lanes: L
     };
   }, [theme, lanes, lane]);
   return <canvas ref={canvas} class="lane" aria-hidden="true" data-lane />;
-}
-
-function scratch(side: number): CanvasRenderingContext2D | null {
-  const element = document.createElement("canvas");
-  [element.width, element.height] = [side, side];
-  return element.getContext("2d");
 }

@@ -5,8 +5,9 @@ import { commonStack, frequentStack, memoryLines } from "../../model/time/memory
 import type { Heap, Profile } from "../../model/tables/profile";
 import { standsFor } from "../../model/tree/fold";
 import { share, weightOf, ROOT } from "../../model/tree/tree";
-import type { BoxIndex, Ns } from "../../model/units";
+import type { BoxIndex } from "../../model/units";
 import { bytesWords, momentWords, shareWords } from "../../model/words";
+import { keptTime } from "../state/page-state";
 import type { PageState } from "../state/page-state";
 import { HeapTable } from "./heap-table";
 import { LineKey, MemoryChart, processLabel } from "./memory/chart";
@@ -49,12 +50,6 @@ function keptProcesses({ filters, recording: { profile } }: PageState): Pick<Pro
 function keptHeaps({ filters, recording: { heaps } }: PageState): readonly Heap[] {
   const { process } = filters.kept.value;
   return (heaps?.rows ?? []).filter((heap) => process === null || heap.process === process);
-}
-
-function keptTime({ filters, recording: { profile } }: PageState): { start: Ns; end: Ns } | null {
-  const { time } = filters.kept.value;
-  const length = profile.moments?.binLength;
-  return time === null || length === undefined ? null : { start: (time.first * length) as Ns, end: (time.end * length) as Ns };
 }
 
 /** What was on all stacks of the samples that are kept, and the stack that was there most. */

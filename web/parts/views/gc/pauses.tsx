@@ -7,6 +7,7 @@ import type { PauseSum } from "../../../model/time/pauses";
 import { share } from "../../../model/tree/tree";
 import type { Ns } from "../../../model/units";
 import { countWords, grouped, momentWords, plural, shareWords, timeWords } from "../../../model/words";
+import { keptTime } from "../../state/page-state";
 import type { PageState } from "../../state/page-state";
 
 const [COLUMNS, HEIGHT] = [400, 100];
@@ -39,12 +40,6 @@ export function Pauses({ state, collections }: { state: PageState; collections: 
       )}
     </>
   );
-}
-
-function keptTime({ filters, recording: { profile } }: PageState): { start: Ns; end: Ns } | null {
-  const { time } = filters.kept.value;
-  const length = profile.moments?.binLength;
-  return time === null || length === undefined ? null : { start: (time.first * length) as Ns, end: (time.end * length) as Ns };
 }
 
 function gapsOf({ before, lost, leftOut, isIncremental }: Collections): string[] {
