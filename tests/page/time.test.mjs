@@ -210,8 +210,26 @@ test("a recording without times has no strip, and its threads have bars", async 
 test("compare says how the kept time is compared with as much before it", async () => {
   await onPage(firstFooThenBar(), async (page) => {
     await page.keyboard.press("c");
-    assert.match(await words(page, "[data-two-times]"), /^Drag over the strip above/);
+    assert.match(await words(page, "[data-two-times]"), /^Drag over at most half of the strip above/);
     await drag(page, 0.5, 1);
-    assert.equal(await words(page, "[data-two-times] code"), "genba html --before-time 0ms..100ms --after-time 100ms..200ms made.genba");
+    assert.equal(await words(page, "[data-two-times] code"), "genba html --before-time=0ms..100ms --after-time=100ms..200ms made.genba");
+  });
+});
+
+test("where somebody compares two times, a link leads there, with what else is kept", async () => {
+  await onPage(firstFooThenBar(), async (page) => {
+    // As crates/page writes it for genba view.
+    await page.evaluate(() => {
+      document.body.dataset.times = "compare?before=0&after=0";
+    });
+    await drag(page, 0.5, 1);
+    await page.keyboard.press("c");
+    const link = () => page.locator("[data-compare-times]").getAttribute("href");
+    assert.equal(await link(), "compare?before=0&after=0&before-time=0ms..100ms&after-time=100ms..200ms");
+    await page.evaluate(() => {
+      location.hash += "&focus=foo%7Cbar";
+    });
+    await page.waitForFunction(() => document.querySelector("[data-compare-times]")?.href.includes("focus"));
+    assert.match(await link(), /&after-time=100ms\.\.200ms&focus=foo%7Cbar$/);
   });
 });

@@ -104,6 +104,42 @@ for (const [theme, width] of [["light", 1280], ["dark", 390]]) {
   });
 }
 
+test("two times of one recording are compared by a click, from the list and without one", async () => {
+  const alone = spawn(GENBA, ["view", "--no-open", "long.genba"], { cwd: folder, stdio: ["ignore", "pipe", "ignore"] });
+  const [only] = await once(createInterface({ input: alone.stdout }), "line");
+  await withChromium(async ({ browser }) => {
+    for (const shown of [`${address}recording/1`, only]) {
+      const page = await browser.newPage();
+      const complaints = [];
+      page.on("console", (message) => {
+        if (["error", "warning"].includes(message.type())) complaints.push(message.text());
+      });
+      page.on("pageerror", (error) => complaints.push(String(error)));
+      await page.goto(shown);
+      await page.waitForSelector("html[data-painted]");
+      const strip = await page.locator("[data-strip] .chart").boundingBox();
+      const at = (share) => [strip.x + share * strip.width, strip.y + strip.height / 2];
+      await page.mouse.move(...at(0.5));
+      await page.mouse.down();
+      await page.mouse.move(...at(0.7));
+      await page.mouse.move(...at(0.9));
+      await page.mouse.up();
+      await page.keyboard.press("c");
+      await page.locator("[data-compare-times]").click();
+      await page.waitForSelector("[data-compare-verdict]");
+      assert.match(await page.locator("[data-compared]").innerText(), /^A long\.genba --time \S+ → B long\.genba --time \S+$/);
+      assert.ok(await page.locator("[data-changes=rows] tbody tr").count() > 0);
+      await page.goBack();
+      await page.locator("[data-compare-times]").waitFor();
+      assert.equal(await page.locator("[data-chips] .chip").count(), 1, "the range is still kept");
+      assert.deepEqual(complaints, [], "the console complained");
+      await page.close();
+    }
+  });
+  alone.kill("SIGINT");
+  await once(alone, "exit");
+});
+
 test("a run is followed while it grows, and its page is an ordinary one at its end", async () => {
   writeFileSync(join(folder, "live.py"), LIVE);
   const run = spawn(GENBA, ["run", "--quiet", "-o", "live.genba", PYTHON, "live.py"], { cwd: folder, stdio: ["pipe", "ignore", "ignore"] });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
-import { flagsOf, quoted } from "./shell";
+import { flagsOf, flagWords, quoted } from "./shell";
 import { ALL } from "./tables/kept";
 import type { Profile } from "./tables/profile";
 import type { ProcessIndex, ThreadIndex } from "./units";
@@ -16,7 +16,7 @@ test("a shell reads one word, whatever is in it", () => {
 
 test("what the reader keeps, as flags of the command", () => {
   const profile = { processes: [{ pid: 7 }], threads: [{ tid: 8 }, { tid: 9 }] } as unknown as Pick<Profile, "processes" | "threads">;
-  assert.equal(flagsOf(ALL, profile), "");
+  assert.deepEqual(flagsOf(ALL, profile), []);
   const kept = { ...ALL, process: 0 as ProcessIndex, thread: 1 as ThreadIndex, focus: "a b|c", hide: "-x" };
-  assert.equal(flagsOf(kept, profile), " --process=7 --thread=9 --focus='a b|c' --hide='-x'");
+  assert.equal(flagWords(flagsOf(kept, profile)), " --process=7 --thread=9 --focus='a b|c' --hide='-x'");
 });

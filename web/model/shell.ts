@@ -14,10 +14,18 @@ export function quoted(word: string): string {
   return /^(?!-)[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
+/** A flag's name, without dashes, and its value. */
+export type Flag = readonly [string, string];
+
 /** The flags of the readers that keep the same, but for the time. Which layer is shown, and recursion as one call, are the page's alone. */
-export function flagsOf({ process, thread, focus, hide }: Kept, { processes, threads }: Pick<Profile, "processes" | "threads">): string {
+export function flagsOf({ process, thread, focus, hide }: Kept, { processes, threads }: Pick<Profile, "processes" | "threads">): Flag[] {
   const pid = process === null ? null : processes[process]?.pid;
   const tid = thread === null ? null : threads[thread]?.tid;
-  const flags: [string, string | number | null | undefined][] = [["--process", pid], ["--thread", tid], ["--focus", focus], ["--hide", hide]];
-  return flags.map(([flag, value]) => (value || value === 0 ? ` ${flag}=${quoted(`${value}`)}` : "")).join("");
+  const flags: Flag[] = [["process", `${pid ?? ""}`], ["thread", `${tid ?? ""}`], ["focus", focus], ["hide", hide]];
+  return flags.filter(([, value]) => value !== "");
+}
+
+/** As words of a command, each behind a space. */
+export function flagWords(flags: readonly Flag[]): string {
+  return flags.map(([flag, value]) => ` --${flag}=${quoted(value)}`).join("");
 }

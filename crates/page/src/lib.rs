@@ -41,6 +41,8 @@ pub const LIST: &str = include_str!("../../../web/dist/server.html");
 pub const FOLLOW: &str = include_str!("../../../web/dist/follow.js");
 /// How the page begins.
 pub const HEAD: &str = "<!doctype html>\n<html lang=\"en\">\n<head>\n";
+/// How its body begins.
+const BODY: &str = "<body>";
 /// Where a page wants its numbers; exactly once in it.
 const NUMBERS: &str = "@GENBA_NUMBERS@";
 
@@ -126,6 +128,13 @@ pub fn page_around(numbers: &str, head: &str) -> Result<String, NotMade> {
     filled(&PAGE.replacen(HEAD, head, 1), numbers)
 }
 
+/// The page of a recording whose times somebody compares: behind this address (escaped for HTML), with `&before-time=…&after-time=…` at
+/// its end, is a page of the comparison (web/parts/views/compare.tsx).
+#[must_use]
+pub fn comparing(page: &str, address: &str) -> String {
+    page.replacen(BODY, &format!("<body data-times=\"{address}\">"), 1)
+}
+
 /// The page of `genba bench` with what it measured.
 pub fn bench_page(numbers: &str) -> Result<String, NotMade> {
     filled(BENCH, numbers)
@@ -167,6 +176,7 @@ mod tests {
         }
         for page in [PAGE, BENCH, CYCLES] {
             assert_eq!(page.matches(NUMBERS).count(), 1);
+            assert_eq!(page.matches(BODY).count(), 1);
             assert!(page.contains("default-src 'none'"), "the page must forbid itself the network");
             for asking in ["src=\"", "@import", "url(", "https://", "import("] {
                 assert!(!page.contains(asking), "the page holds `{asking}`");

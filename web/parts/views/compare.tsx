@@ -5,7 +5,8 @@ import type { JSX } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { barOf, boxBeside, pathOf, placedBoxes, toneOf } from "../../model/changes";
 import type { Tone } from "../../model/changes";
-import { flagsOf, quoted } from "../../model/shell";
+import { flagsOf, flagWords, quoted } from "../../model/shell";
+import type { Flag } from "../../model/shell";
 import type { ChangedRow, Estimate } from "../../model/tables/comparison";
 import { beside, binCount } from "../../model/tables/moments";
 import type { Range } from "../../model/tables/moments";
@@ -16,16 +17,27 @@ import type { PageState } from "../state/page-state";
 const ROWS_MAX = 12;
 const ROWS_MIN = 3;
 
-/** The kept range beside its neighbour of the same length, the earlier one first: a command. Null: no range, or no room for two. */
-function timesToCompare({ filters, recording: { profile } }: PageState): string | null {
-  const { moments, meta } = profile;
+/** The kept range beside its neighbour of the same length, the earlier one first, as flags of `genba html`. Null: no range, or no room for two. */
+function timesToCompare({ filters, recording: { profile } }: PageState): Flag[] | null {
+  const { moments } = profile;
   const { time } = filters.kept.value;
   if (moments === null || time === null) return null;
   const pair = beside(time, binCount(moments));
   if (pair === null) return null;
   const words = ({ first, end }: Range): string => `${(first * moments.binLength) / 1e6}ms..${(end * moments.binLength) / 1e6}ms`;
-  const flags = flagsOf(filters.kept.value, profile);
-  return `genba html --before-time ${words(pair[0])} --after-time ${words(pair[1])}${flags} ${quoted(meta.recording ?? "FILE")}`;
+  return [["before-time", words(pair[0])], ["after-time", words(pair[1])], ...flagsOf(filters.kept.value, profile)];
+}
+
+/** What is done with two times: `genba view` compares them behind an address (crates/page); a page that is a file says the command. */
+function Times({ state, times }: { state: PageState; times: readonly Flag[] }): JSX.Element {
+  const address = document.body.dataset["times"];
+  const query = new URLSearchParams(times.map(([flag, value]) => [flag, value])).toString();
+  return (
+    <>
+      The time that is kept, and as much before or after it: {address === undefined ? null : <><a class="link" href={`${address}&${query}`} data-compare-times>compare them</a>, or </>}
+      <code>genba html{flagWords(times)} {quoted(state.recording.profile.meta.recording ?? "FILE")}</code>
+    </>
+  );
 }
 
 export function CompareView({ state, onPainted }: { state: PageState; onPainted: () => void }): JSX.Element {
@@ -39,7 +51,7 @@ export function CompareView({ state, onPainted }: { state: PageState; onPainted:
           This page holds one recording. <code>genba html before.genba after.genba</code> writes a page that compares two, and <code>genba diff</code> says the same in the terminal.
         </p>
         <p class="absent" data-two-times>
-          {times === null ? "Drag over the strip above: the command that compares that time with the time before it stands here then." : <>The time that is kept, and as much before or after it: <code>{times}</code></>}
+          {times === null ? "Drag over at most half of the strip above: how that time is compared with as much before it stands here then." : <Times state={state} times={times} />}
         </p>
       </>
     );

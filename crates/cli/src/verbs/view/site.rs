@@ -6,14 +6,15 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use genba_page::{Beside, FOLLOW, followed};
+use clap::Parser;
+use genba_page::{Beside, FOLLOW, comparing, followed};
 use genba_profile::figures;
 use genba_server::{Answer, Asked, Found, Site};
 use genba_text::html::escaped;
 
 use crate::files::growing_file::FileState;
 use crate::read::{FilterOptions, SideTimes, Sides};
-use crate::verbs::html::{Room, page_of_one, page_of_two};
+use crate::verbs::html::{Made, Room, page_of_one, page_of_two};
 use crate::words::failure::Failure;
 
 /// Of the list, which sends a form, and of words.
@@ -35,13 +36,32 @@ pub struct Recordings {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Page {
     List,
+    /// The only recording: where the list would be.
+    Only,
     /// By its number in the list.
     One(usize),
+    /// Of one recording twice, too: two times of it.
     Two {
         before: usize,
         after: usize,
+        /// As `genba html` has them.
+        flags: Vec<String>,
     },
 }
+
+/// What a comparison keeps of each side.
+#[derive(Parser)]
+#[command(no_binary_name = true)]
+struct Kept {
+    #[command(flatten)]
+    times: SideTimes,
+
+    #[command(flatten)]
+    filters: FilterOptions,
+}
+
+/// Those of its options that the address of a comparison may have.
+const KEPT: [&str; 6] = ["before-time", "after-time", "process", "thread", "focus", "hide"];
 
 /// A page, and the state of its files: two that are equal are the same page.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -83,8 +103,8 @@ impl Recordings {
         let side = |name: &str| parameter(query, name).and_then(number);
         match place {
             "" if self.files.len() > 1 => Some(Page::List),
-            "" => Some(Page::One(0)),
-            "compare" => Some(Page::Two { before: side("before")?, after: side("after")? }),
+            "" => Some(Page::Only),
+            "compare" => Some(Page::Two { before: side("before")?, after: side("after")?, flags: flags(query)? }),
             place => place.strip_prefix("recording/").and_then(number).map(Page::One),
         }
     }
@@ -102,8 +122,9 @@ impl Recordings {
     fn version(&self, page: Page) -> Versioned {
         let files = match page {
             Page::List => self.files.iter().collect(),
+            Page::Only => vec![&self.files[0]],
             Page::One(file) => vec![&self.files[file]],
-            Page::Two { before, after } => vec![&self.files[before], &self.files[after]],
+            Page::Two { before, after, .. } => vec![&self.files[before], &self.files[after]],
         };
         Versioned { files: files.into_iter().map(|file| FileState::of(file)).collect(), page }
     }
@@ -113,6 +134,24 @@ impl Recordings {
             let port = host.strip_prefix(name);
             port == Some(&format!(":{}", self.port)) || self.port == 80 && port == Some("")
         })
+    }
+
+    /// `up`: from the page's own address to that of the list.
+    fn one(&self, file: usize, up: &str) -> Result<Made, Failure> {
+        let mut made =
+            page_of_one(std::slice::from_ref(&self.files[file]), &FilterOptions::default(), Room::Unlimited)?;
+        let address = format!("{up}compare?before={file}&after={file}");
+        made.page = comparing(&made.page, &escaped(&address));
+        Ok(made)
+    }
+
+    fn two(&self, before: usize, after: usize, flags: &[String]) -> Result<Made, Failure> {
+        let asked = Kept::try_parse_from(flags).map_err(|error| Failure::usage(error.to_string()))?;
+        let Kept { times, filters } = asked;
+        let side = |file: usize| std::slice::from_ref(&self.files[file]);
+        // A recording whose times are compared is named once.
+        let other = if before == after && times.before_time.is_some() { &[][..] } else { side(after) };
+        page_of_two(Sides::open("html", (side(before), other), &times, &filters)?, None, Room::Unlimited)
     }
 
     fn list(&self) -> String {
@@ -166,14 +205,11 @@ impl Site for Recordings {
 
     fn make(&self, versioned: &Versioned) -> Answer {
         let began = Instant::now();
-        let (filters, side) = (FilterOptions::default(), |file: usize| std::slice::from_ref(&self.files[file]));
-        let made = match versioned.page {
+        let made = match &versioned.page {
             Page::List => return Answer::page(200, LIST_POLICY, self.list()),
-            Page::One(file) => page_of_one(side(file), &filters, Room::Unlimited),
-            Page::Two { before, after } => {
-                Sides::open("html", (side(before), side(after)), &SideTimes::default(), &filters)
-                    .and_then(|sides| page_of_two(sides, None, Room::Unlimited))
-            }
+            Page::Only => self.one(0, ""),
+            Page::One(file) => self.one(*file, "../"),
+            Page::Two { before, after, flags } => self.two(*before, *after, flags),
         };
         let (status, page) = match made {
             Ok(made) if made.is_final => return Answer::page(200, genba_page::policy(), made.page),
@@ -195,6 +231,33 @@ fn is_same(one: &str, other: &str) -> bool {
 
 fn parameter<'q>(query: &'q str, name: &str) -> Option<&'q str> {
     query.split('&').find_map(|pair| pair.split_once('=').filter(|(key, _)| *key == name)).map(|(_, value)| value)
+}
+
+/// What the address of a comparison asks to keep. None: genba understands it not.
+fn flags(query: &str) -> Option<Vec<String>> {
+    let flag = |name: &&str| {
+        let value = parameter(query, name)?;
+        Some(decoded(value).map(|value| format!("--{name}={value}")))
+    };
+    let flags: Vec<String> = KEPT.iter().filter_map(flag).collect::<Option<_>>()?;
+    Kept::try_parse_from(&flags).is_ok().then_some(flags)
+}
+
+/// As it was before a browser wrote it into a query. None: it is no text.
+fn decoded(value: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(value.len());
+    let mut rest = value.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'+' => b' ',
+            b'%' => {
+                let digits = [rest.next()?, rest.next()?];
+                u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?
+            }
+            other => other,
+        });
+    }
+    String::from_utf8(bytes).ok()
 }
 
 /// The words that the terminal would show.
@@ -272,6 +335,11 @@ mod tests {
             "/secret/recording/",
             "/secret/compare?before=0",
             "/secret/compare?before=0&after=9",
+            "/secret/compare?before=0&after=0&before-time=..1s",
+            "/secret/compare?before=0&after=0&before-time=1s&after-time=1s..2s",
+            "/secret/compare?before=0&after=1&focus=(",
+            "/secret/compare?before=0&after=1&focus=%f",
+            "/secret/compare?before=0&after=1&focus=%ff",
             // The list has no state.
             "/secret/state",
             "/secret//state",
@@ -329,6 +397,20 @@ mod tests {
     }
 
     #[test]
+    fn a_comparison_keeps_what_its_address_says() {
+        let flags_of = |query: &str| match site().page_at("compare", query) {
+            Some(Page::Two { before: 0, after: 0, flags }) => flags,
+            other => panic!("{query}: {other:?}"),
+        };
+        assert_eq!(flags_of("before=0&after=0"), [""; 0]);
+        let asked = "before=0&after=0&before-time=0ms..1.5ms&after-time=1.5ms..3ms&process=7&focus=%5Ea+b%7Cc%24";
+        let flags = flags_of(asked);
+        assert_eq!(flags, ["--before-time=0ms..1.5ms", "--after-time=1.5ms..3ms", "--process=7", "--focus=^a b|c$"]);
+        let kept = Kept::try_parse_from(&flags).expect("it was judged");
+        assert!(kept.filters.are_any() && kept.times.after_time.is_some_and(|time| time.start_ns == 1_500_000));
+    }
+
+    #[test]
     fn the_state_of_the_only_recording_is_beside_its_page() {
         let site = Recordings::new(vec![PathBuf::from("/nowhere/a.genba")], 4127, "secret".to_owned());
         let answer = answer_of(&site, &asked("localhost:4127", "/secret/state"));
@@ -348,9 +430,8 @@ mod tests {
         let imported = Recordings::new(vec![file], 4127, "secret".to_owned());
         let answer = answer_of(&imported, &asked("localhost:4127", "/secret/"));
         assert_eq!((answer.status(), answer.policy()), (200, Some(genba_page::policy())));
-        assert!(
-            !String::from_utf8_lossy(answer.body()).contains("data-state=\""),
-            "nothing more comes to an imported file"
-        );
+        let body = String::from_utf8_lossy(answer.body());
+        assert!(!body.contains("data-state=\""), "nothing more comes to an imported file");
+        assert!(body.contains("<body data-times=\"compare?before=0&amp;after=0\">"));
     }
 }

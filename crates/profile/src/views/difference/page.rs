@@ -68,12 +68,18 @@ pub fn json(comparison: &Comparison, warnings: &[String]) -> serde_json::Result<
     let difference = &comparison.difference;
     let tree = call_tree(comparison.before, comparison.after, difference);
     let names = |runs: &[Run]| runs.iter().map(|run| run.name.as_str()).collect::<Vec<_>>().join(", ");
+    let (mut before, mut after) = (names(comparison.before), names(comparison.after));
+    // Two times of one recording are told apart by what is kept of it.
+    if before == after {
+        before += &kept(comparison.before);
+        after += &kept(comparison.after);
+    }
     let rows = |rows: &[Row]| rows.iter().map(|row| self::row(comparison, row)).collect();
     serde_json::to_string(&Page {
         version: 1,
         verdict: printable(&comparison.verdict()),
-        before: names(comparison.before),
-        after: names(comparison.after),
+        before,
+        after,
         accounts: comparison.accounts().iter().map(|line| printable(line)).collect(),
         counts: comparison.counts(),
         rows: rows(&difference.rows),
@@ -83,6 +89,12 @@ pub fn json(comparison: &Comparison, warnings: &[String]) -> serde_json::Result<
         boxes: boxes(comparison, &tree),
         boxes_note: note(&tree),
     })
+}
+
+/// ` --time ..300ms`, or nothing.
+fn kept(runs: &[Run]) -> String {
+    let flags = runs.first().and_then(|run| run.reading.kept.as_ref()).map(|kept| kept.flags.join(" "));
+    flags.map(|flags| printable(&format!(" {flags}"))).unwrap_or_default()
 }
 
 fn row(comparison: &Comparison, row: &Row) -> RowPage {
