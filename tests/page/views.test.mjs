@@ -93,6 +93,25 @@ test("one function called from two places: apart in the tree, together in the sa
   });
 });
 
+for (const width of [1280, 390]) {
+  test(`the sandwich says under which caller the time goes elsewhere, ${width} pixels wide`, async () => {
+    await onPage(twoCallers(), async (page) => {
+      await page.keyboard.press("6");
+      await page.locator("[data-row]", { hasText: "sum12" }).click();
+      await page.keyboard.press("s");
+      // On a narrow screen the panel is a sheet over half of it.
+      await page.keyboard.press("Escape");
+      assert.equal(await words(page, "[data-split] p"), "The split differs by caller: under bar, 66.7 % is sum1 Shares of each caller's time in sum12.");
+      assert.equal(await words(page, "[data-split] .odd"), "66.7 %");
+      assert.deepEqual(await all(page, "[data-split] tr"), ["caller CPU sum2 sum1", "foo two.py:1 110 ms 90.9 % 9.1 %", "bar two.py:5 90.0 ms 33.3 % 66.7 %", "all 2 callers 200 ms 65.0 % 35.0 %"]);
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), "wider than the screen");
+      await page.locator("[data-split] button", { hasText: "bar" }).click();
+      assert.match(await words(page, "[data-middle]"), /^bar 45\.0 %/, "a caller becomes the middle");
+      assert.equal(await page.locator("[data-split]").count(), 0, "which has one caller");
+    }, { width });
+  });
+}
+
 test("the source has a bar a line and an underlined expression that leads to its box", async () => {
   await onPage(slices(), async (page) => {
     await page.keyboard.press("5");

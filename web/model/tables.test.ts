@@ -3,7 +3,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { groupRows } from "./groups";
 import type { Grouping } from "./groups";
+import { sumEverywhere } from "./tree/everywhere";
 import { sandwich } from "./tree/sandwich";
+import { oddest, splitOf } from "./tree/split";
 import { madeProfile } from "./tables/made";
 import { buildTree, placeOf, ROOT } from "./tree/tree";
 import type { Tree } from "./tree/tree";
@@ -66,4 +68,32 @@ test("counted calls have the callers that were counted, and nothing above them",
   assert.deepEqual(halves(text, "deep", true), { callers: "deep 5 [deep 4(4), main 1(1)]", callees: "deep 5(1) [deep 4(4)]" });
   // It was called by nothing that was counted.
   assert.deepEqual(halves(text, "main", true), { callers: "main 1 [app.py 1(1)]", callees: "main 5(1) [branch 3(3), deep 1(1)]" });
+});
+
+/** Of each caller its weight and parts, and what is said of them. */
+function split(text: string, name: string, columnsMax = 4): { rows: string[]; says: string | null } {
+  const tree = buildTree(madeProfile(text));
+  const place = tree.places.findIndex((at) => placeName(at, { title: "app.py", processes: [], threads: [] }) === name) as PlaceIndex;
+  const made = splitOf(tree, sumEverywhere(tree, place), "samples", columnsMax);
+  const odd = oddest(made);
+  const heads = [...made.columns.map((box) => nameOf(tree, box)), "itself", "others"];
+  const rows = [...made.rows, made.all].map(({ caller, weight, parts }) => `${nameOf(tree, caller)} ${weight}: ${parts.map((part, at) => `${heads[at] ?? "?"} ${part}`).join(", ")}`);
+  return { rows, says: odd === null ? null : `${nameOf(tree, odd.row.caller)}: ${heads[odd.part] ?? "?"}` };
+}
+
+test("what a function spends under each of its callers, and where one differs", () => {
+  const text = "foo;sum12;sum1 x10 | foo;sum12;sum2 x100 | bar;sum12;sum1 x60 | bar;sum12;sum2 x30 | bar;sum12 x10";
+  assert.deepEqual(split(text, "sum12"), {
+    rows: ["foo 110: sum2 100, sum1 10, itself 0, others 0", "bar 100: sum2 30, sum1 60, itself 10, others 0", "foo 210: sum2 130, sum1 70, itself 10, others 0"],
+    says: "foo: sum2",
+  });
+  assert.deepEqual(split(text, "sum12", 1).rows, ["foo 110: sum2 100, itself 0, others 10", "bar 100: sum2 30, itself 10, others 60", "foo 210: sum2 130, itself 10, others 70"]);
+  // A recursion is entered from outside only.
+  assert.deepEqual(split("main;fib;fib;fib x2 | main;fib x1", "fib").rows, ["main 3: fib 2, itself 1, others 0", "main 3: fib 2, itself 1, others 0"]);
+});
+
+test("a split of few samples, and one that is alike, is no claim", () => {
+  assert.equal(split("foo;f;a x3 | bar;f;b x3", "f").says, null);
+  assert.equal(split("foo;f;a x30 | bar;f;b x30", "f").says, "foo: a");
+  assert.equal(split("foo;f;a x520 | foo;f;b x480 | bar;f;a x480 | bar;f;b x520", "f").says, null);
 });

@@ -1,7 +1,7 @@
 // The two halves of a sandwich: all that is below one place wherever it stands, merged, and all that leads to it. Each is a tree whose root
 // is the place. A recursion counts once: both begin at its outermost boxes. Counted calls have the callers that made them, itself among these.
 import { entriesOf, sumEverywhere } from "./everywhere";
-import type { Entries } from "./everywhere";
+import type { Entries, Everywhere } from "./everywhere";
 import type { FoldedTree } from "./fold";
 import { Merged } from "./merged";
 import type { Tree } from "./tree";
@@ -11,13 +11,15 @@ import type { BoxIndex, PlaceIndex } from "../units";
 export interface Sandwich {
   readonly callers: FoldedTree;
   readonly callees: FoldedTree;
+  /** Of the place in the middle. */
+  readonly everywhere: Everywhere;
 }
 
 /** `isCounted`: a stack is a function below its caller, so that nothing leads to the caller. */
 export function sandwich(tree: Tree, place: PlaceIndex, isCounted: boolean): Sandwich {
   const everywhere = sumEverywhere(tree, place);
   const entries = entriesOf(tree, everywhere, isCounted);
-  return { callers: callers(tree, place, entries, isCounted), callees: callees(tree, place, everywhere.outermost) };
+  return { callers: callers(tree, place, entries, isCounted), callees: callees(tree, place, everywhere.outermost), everywhere };
 }
 
 function callees(tree: Tree, place: PlaceIndex, seeds: readonly BoxIndex[]): FoldedTree {
