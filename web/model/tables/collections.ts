@@ -1,6 +1,6 @@
 // The collections in the page's JSON (crates/profile/src/views/collections/page.rs): columns there, rows here.
 import type { Collection, Collections } from "./profile";
-import { damaged, index, list, object, orNull, text, whole } from "./read";
+import { column, index, list, nullable, object, text, whole } from "./read";
 import type { Value } from "./read";
 import type { Count, Ns, ProcessIndex } from "../units";
 
@@ -12,7 +12,7 @@ export function decodeCollections(at: Value, processes: number): Collections {
   const numbers = (key: string): number[] => column(columns(key), process.length, whole);
   const [moments, pauses, generations, collected, uncollectable] = [numbers("at_ns"), numbers("pause_ns"), numbers("generation"), numbers("collected"), numbers("uncollectable")];
   const reasons = column(columns("reason"), process.length, text);
-  const examined = column(columns("examined"), process.length, (row) => orNull(row, whole));
+  const examined = column(columns("examined"), process.length, nullable(whole));
   const place = column(columns("place"), process.length, (row) => index(row, places.length));
   const rows = process.map((of, row): Collection => ({
     process: of,
@@ -35,10 +35,4 @@ export function decodeCollections(at: Value, processes: number): Collections {
     wall: whole(top("wall_ns")) as Ns,
     advice: list(top("advice"), text),
   };
-}
-
-function column<T>(at: Value, rows: number, read: (row: Value) => T): T[] {
-  const found = list(at, read);
-  if (found.length !== rows) throw damaged({ field: at.field, value: found.length }, `${rows} rows`);
-  return found;
 }

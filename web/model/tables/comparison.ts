@@ -1,6 +1,6 @@
 // A comparison as it lies in the page: the words of `genba diff`, the numbers that its bars are drawn from, and the call trees as one.
 // Never: computes a number, or says what is certain. Keeps: a parent stands before its children, or the page is `Damaged`.
-import { damaged, index, integer, list, object, oneOf, orNull, text, whole, yes } from "./read";
+import { damaged, index, integer, list, listOf, nullable, object, oneOf, orNull, record, text, whole, yes } from "./read";
 import type { Value } from "./read";
 
 export interface Estimate {
@@ -53,56 +53,43 @@ export interface Comparison {
 const VERSION_MAX = 1;
 const KINDS = ["all", "function", "expression", "c", "words"] as const;
 
+const decodeEstimate = record<Estimate>({
+  change: text,
+  interval: text,
+  before: text,
+  after: text,
+  changeValue: integer,
+  low: integer,
+  high: integer,
+  certain: yes,
+  tooFew: yes,
+});
+const decodeNames = record<Omit<ChangedRow, keyof Estimate>>({ name: text, expression: nullable(text), remark: text });
+const decodeRow = (at: Value): ChangedRow => ({ ...decodeNames(at), ...decodeEstimate(at) });
+const decodeBox = record<Omit<ChangedBox, keyof Estimate | "parent">>({ name: text, place: text, kind: (at) => oneOf(at, KINDS), remark: text, width: whole });
+const decodeRest = record<Omit<Comparison, "boxes">>({
+  verdict: text,
+  before: text,
+  after: text,
+  accounts: listOf(text),
+  counts: text,
+  rows: listOf(decodeRow),
+  functions: listOf(decodeRow),
+  notes: listOf(text),
+  warnings: listOf(text),
+  boxesNote: text,
+});
+
 export function decodeComparison(at: Value): Comparison {
   const page = object(at);
   if (integer(page("version")) > VERSION_MAX) throw damaged(page("version"), `at most ${VERSION_MAX}, which this page knows`);
   let known = 0;
   const boxes = list(page("boxes"), (row): ChangedBox => {
-    const box = object(row);
-    const parent = orNull(box("parent"), (value) => index(value, known));
-    if ((parent === null) !== (known === 0)) throw damaged(box("parent"), "one box without a caller, the first");
+    const above = object(row)("parent");
+    const parent = orNull(above, (value) => index(value, known));
+    if ((parent === null) !== (known === 0)) throw damaged(above, "one box without a caller, the first");
     known += 1;
-    return {
-      parent,
-      name: text(box("name")),
-      place: text(box("place")),
-      kind: oneOf(box("kind"), KINDS),
-      remark: text(box("remark")),
-      width: whole(box("width")),
-      ...decodeEstimate(row),
-    };
+    return { parent, ...decodeBox(row), ...decodeEstimate(row) };
   });
-  return {
-    verdict: text(page("verdict")),
-    before: text(page("before")),
-    after: text(page("after")),
-    accounts: list(page("accounts"), text),
-    counts: text(page("counts")),
-    rows: list(page("rows"), decodeRow),
-    functions: list(page("functions"), decodeRow),
-    notes: list(page("notes"), text),
-    warnings: list(page("warnings"), text),
-    boxes,
-    boxesNote: text(page("boxes_note")),
-  };
-}
-
-function decodeRow(at: Value): ChangedRow {
-  const row = object(at);
-  return { name: text(row("name")), expression: orNull(row("expression"), text), remark: text(row("remark")), ...decodeEstimate(at) };
-}
-
-function decodeEstimate(at: Value): Estimate {
-  const of = object(at);
-  return {
-    change: text(of("change")),
-    interval: text(of("interval")),
-    before: text(of("before")),
-    after: text(of("after")),
-    changeValue: integer(of("change_value")),
-    low: integer(of("low")),
-    high: integer(of("high")),
-    certain: yes(of("certain")),
-    tooFew: yes(of("too_few")),
-  };
+  return { boxes, ...decodeRest(at) };
 }

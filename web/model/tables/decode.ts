@@ -3,8 +3,8 @@
 // place where plain numbers become units and indices. Keeps: what it gives is consistent, or it throws `Damaged`.
 import { decodeCollections } from "./collections";
 import { decodeHeaps } from "./heaps";
-import type { Filters, Folded, Frame, Mark, Moments, Process, Profile, Rare, Reason, Recording, Row, Rss, Samples, Source, Stacks, Thread, Totals, Verdict, VerdictPiece } from "./profile";
-import { counts, damaged, fraction, index, integer, list, object, oneOf, orNull, text, whole, yes } from "./read";
+import type { Caller, Filters, Folded, Frame, Mark, Meta, Moments, Process, Profile, Rare, Reason, Recording, Row, Rss, Samples, Source, Stacks, Thread, Totals, Verdict, VerdictPiece } from "./profile";
+import { column, counts, damaged, fraction, index, integer, list, listOf, nullable, object, oneOf, orNull, record, text, whole, yes } from "./read";
 import type { Value } from "./read";
 import { WEIGHTS } from "../units";
 import type { Bytes, Count, FrameIndex, Ns, ProcessIndex, Share, StackIndex, StateIndex, ThreadIndex, Weight } from "../units";
@@ -15,6 +15,71 @@ const BINS_MAX = 1 << 16;
 const KINDS = ["python", "c", "inferred", "inlined", "mark"] as const;
 const OWNERS = ["user", "library", "stdlib", "interpreter", "extension", "libc", "native"] as const;
 
+const [textOrNull, wholeOrNull, texts] = [nullable(text), nullable(whole), listOf(text)];
+const share = (at: Value): Share => fraction(at) as Share;
+
+const decodeFolded = record<Folded>({ rows: whole, share });
+const decodeFrame = record<Frame>({
+  kind: (at) => oneOf(at, KINDS),
+  name: text,
+  owner: nullable((at) => oneOf(at, OWNERS)),
+  file: textOrNull,
+  // 0: the file tells no first line (collapsed stacks).
+  firstLine: (at) => wholeOrNull(at) || null,
+  line: wholeOrNull,
+  endLine: wholeOrNull,
+  column: wholeOrNull,
+  endColumn: wholeOrNull,
+  byteColumn: wholeOrNull,
+  byteEndColumn: wholeOrNull,
+  expression: textOrNull,
+  module: textOrNull,
+  origin: textOrNull,
+  fullName: textOrNull,
+});
+const decodeCode = record<Omit<Row, keyof Totals>>({
+  file: textOrNull,
+  line: wholeOrNull,
+  endLine: wholeOrNull,
+  function: textOrNull,
+  expression: textOrNull,
+  column: wholeOrNull,
+  endColumn: wholeOrNull,
+  byteColumn: wholeOrNull,
+  byteEndColumn: wholeOrNull,
+  share,
+  chain: texts,
+  chainShare: nullable(share),
+  split: listOf(record<{ readonly name: string; readonly share: Share }>({ name: text, share })),
+  phase: textOrNull,
+  callers: listOf(record<Caller>({ file: textOrNull, line: wholeOrNull, function: text, share })),
+});
+const decodeRow = (at: Value): Row => ({ ...decodeCode(at), ...decodeTotals(at) });
+const decodeMeta = record<Omit<Meta, "wall" | "cpu" | "interval" | "intervalMostly" | "startRealtimeMs">>({
+  title: textOrNull,
+  recording: textOrNull,
+  genbaVersion: text,
+  budgetPerMille: wholeOrNull,
+  exitCode: nullable(integer),
+  exitSignal: nullable(integer),
+  defaultWeight: (at) => oneOf(at, WEIGHTS),
+  defaultWeightWhy: textOrNull,
+  rssMaxBytes: wholeOrNull,
+});
+const decodeProgram = record<Omit<Process, "parent" | "cpu">>({
+  pid: wholeOrNull,
+  python: textOrNull,
+  executable: textOrNull,
+  argv: (at) => orNull(at, texts) ?? [],
+  refused: textOrNull,
+  imported: textOrNull,
+  // None on a page of an earlier genba.
+  countsCalls: (at) => orNull(at, yes) ?? false,
+  threads: whole,
+});
+const decodeFilters = record<Filters>({ flags: texts, kept: decodeTotals, whole: decodeTotals });
+const decodeVerdict = record<Verdict>({ name: text, lines: listOf(listOf(decodePiece)) });
+
 export function decodeRecording(value: unknown): Recording {
   const page = object({ field: "", value });
   const reports = object(page("reports"));
@@ -23,10 +88,7 @@ export function decodeRecording(value: unknown): Recording {
     oneOf(report("weight"), [weight]);
     return list(report("rows"), decodeRow);
   };
-  const folded = (weight: Weight): Folded => {
-    const found = object(object(reports(weight))("folded"));
-    return { rows: whole(found("rows")), share: fraction(found("share")) as Share };
-  };
+  const folded = (weight: Weight): Folded => decodeFolded(object(reports(weight))("folded"));
   const [hasCopied, hasAllocated] = [reports("copied").value !== null, reports("allocated").value !== null];
   const none: Folded = { rows: 0, share: 0 as Share };
   // The same in each of them.
@@ -65,20 +127,12 @@ export function decodeProfile(at: Value): Profile {
   const realtimeNs = orNull(meta("start_realtime_ns"), integer);
   return {
     meta: {
-      title: orNull(meta("title"), text),
-      recording: orNull(meta("recording"), text),
-      genbaVersion: text(meta("genba_version")),
+      ...decodeMeta(top("meta")),
       wall: ns(meta("wall_ns")),
       cpu: ns(meta("cpu_ns")),
       interval: orNull(meta("interval_ns"), ns),
       intervalMostly: orNull(meta("interval_mostly_ns"), ns),
-      budgetPerMille: orNull(meta("budget_per_mille"), whole),
       startRealtimeMs: realtimeNs === null ? null : Math.floor(realtimeNs / 1_000_000),
-      exitCode: orNull(meta("exit_code"), integer),
-      exitSignal: orNull(meta("exit_signal"), integer),
-      defaultWeight: oneOf(meta("default_weight"), WEIGHTS),
-      defaultWeightWhy: orNull(meta("default_weight_why"), text),
-      rssMaxBytes: orNull(meta("rss_max_bytes"), whole),
     },
     // A page of an earlier genba has no such key.
     filters: orNull(top("filters"), decodeFilters),
@@ -114,11 +168,6 @@ export function decodeProfile(at: Value): Profile {
   };
 }
 
-function decodeFilters(at: Value): Filters {
-  const filters = object(at);
-  return { flags: list(filters("flags"), text), kept: decodeTotals(filters("kept")), whole: decodeTotals(filters("whole")) };
-}
-
 function decodeTotals(at: Value): Totals {
   const total = object(at);
   return { samples: count(total("samples")), cpu: ns(total("cpu_ns")), wall: ns(total("wall_ns")), copied: bytes(total("copied_bytes")), allocated: bytes(total("allocated_bytes")) };
@@ -126,29 +175,7 @@ function decodeTotals(at: Value): Totals {
 
 function decodeRare(at: Value): Rare {
   const rare = object(at);
-  return { calls: whole(rare("calls")), share: fraction(rare("share")) as Share, totals: decodeTotals(at) };
-}
-
-function decodeFrame(at: Value): Frame {
-  const frame = object(at);
-  return {
-    kind: oneOf(frame("kind"), KINDS),
-    name: text(frame("name")),
-    owner: orNull(frame("owner"), (owner) => oneOf(owner, OWNERS)),
-    file: orNull(frame("file"), text),
-    // 0: the file tells no first line (collapsed stacks).
-    firstLine: orNull(frame("first_line"), whole) || null,
-    line: orNull(frame("line"), whole),
-    endLine: orNull(frame("end_line"), whole),
-    column: orNull(frame("column"), whole),
-    endColumn: orNull(frame("end_column"), whole),
-    byteColumn: orNull(frame("byte_column"), whole),
-    byteEndColumn: orNull(frame("byte_end_column"), whole),
-    expression: orNull(frame("expression"), text),
-    module: orNull(frame("module"), text),
-    origin: orNull(frame("origin"), text),
-    fullName: orNull(frame("full_name"), text),
-  };
+  return { calls: whole(rare("calls")), share: share(rare("share")), totals: decodeTotals(at) };
 }
 
 function decodeStacks(at: Value, frames: number): Stacks {
@@ -156,56 +183,46 @@ function decodeStacks(at: Value, frames: number): Stacks {
   const frame = list(nodes("frame"), (row) => index(row, frames) as FrameIndex);
   let child = 0;
   // A parent stands before its children: its index is below the child's own.
-  const parent = list(nodes("parent"), (row) => {
+  const parent = column(nodes("parent"), frame.length, (row) => {
     const found = orNull(row, (value) => index(value, child) as StackIndex);
     child += 1;
     return found;
   });
-  sameLength(nodes("parent"), parent, frame);
   return { parent, frame };
 }
 
 function decodeSamples(at: Value, rows: { stacks: number; threads: number; states: number }): Samples {
   const columns = object(at);
   const stack = list(columns("node"), (row) => orNull(row, (value) => index(value, rows.stacks) as StackIndex));
-  const samples = {
+  const of = <T>(name: string, read: (row: Value) => T): T[] => column(columns(name), stack.length, read);
+  const counted = (name: string): Bytes[] => orNull(columns(name), (at) => column(at, stack.length, bytes)) ?? [];
+  return {
     stack,
-    thread: list(columns("thread"), (row) => index(row, rows.threads) as ThreadIndex),
-    state: list(columns("state"), (row) => index(row, rows.states) as StateIndex),
-    samples: list(columns("samples"), count),
-    cpu: list(columns("cpu_ns"), ns),
-    wall: list(columns("wall_ns"), ns),
-    copied: orNull(columns("copied_bytes"), (column) => list(column, bytes)) ?? [],
-    allocated: orNull(columns("allocated_bytes"), (column) => list(column, bytes)) ?? [],
+    thread: of("thread", (row) => index(row, rows.threads) as ThreadIndex),
+    state: of("state", (row) => index(row, rows.states) as StateIndex),
+    samples: of("samples", count),
+    cpu: of("cpu_ns", ns),
+    wall: of("wall_ns", ns),
+    copied: counted("copied_bytes"),
+    allocated: counted("allocated_bytes"),
   };
-  if (samples.copied.length > 0) sameLength(columns("copied_bytes"), samples.copied, stack);
-  if (samples.allocated.length > 0) sameLength(columns("allocated_bytes"), samples.allocated, stack);
-  sameLength(columns("thread"), samples.thread, stack);
-  sameLength(columns("state"), samples.state, stack);
-  sameLength(columns("samples"), samples.samples, stack);
-  sameLength(columns("cpu_ns"), samples.cpu, stack);
-  sameLength(columns("wall_ns"), samples.wall, stack);
-  return samples;
 }
 
 function decodeMoments(at: Value, samples: number): Moments {
   const columns = object(at);
   const row = list(columns("row"), (at) => index(at, samples));
+  const of = <T>(name: string, read: (row: Value) => T): T[] => column(columns(name), row.length, read);
   let bin = 0;
   const moments = {
     binLength: ns(columns("bin_ns")),
-    bin: list(columns("bins_later"), (at) => (bin += whole(at))),
+    bin: of("bins_later", (at) => (bin += whole(at))),
     row,
-    samples: list(columns("samples"), count),
-    cpu: list(columns("cpu_ns"), ns),
-    wall: list(columns("wall_ns"), ns),
+    samples: of("samples", count),
+    cpu: of("cpu_ns", ns),
+    wall: of("wall_ns", ns),
   };
   if (bin >= BINS_MAX) throw damaged({ field: columns("bins_later").field, value: bin }, `at most ${BINS_MAX} bins`);
   if (moments.binLength === 0) throw damaged(columns("bin_ns"), "a length");
-  sameLength(columns("bins_later"), moments.bin, row);
-  sameLength(columns("samples"), moments.samples, row);
-  sameLength(columns("cpu_ns"), moments.cpu, row);
-  sameLength(columns("wall_ns"), moments.wall, row);
   return moments;
 }
 
@@ -216,19 +233,7 @@ function decodeMark(at: Value, processes: number): Mark {
 
 function decodeProcess(at: Value, processes: number): Process {
   const process = object(at);
-  return {
-    pid: orNull(process("pid"), whole),
-    parent: orNull(process("parent"), (parent) => index(parent, processes) as ProcessIndex),
-    cpu: ns(process("cpu_ns")),
-    python: orNull(process("python"), text),
-    executable: orNull(process("executable"), text),
-    argv: orNull(process("argv"), (argv) => list(argv, text)) ?? [],
-    refused: orNull(process("refused"), text),
-    imported: orNull(process("imported"), text),
-    // None on a page of an earlier genba.
-    countsCalls: orNull(process("counts_calls"), yes) ?? false,
-    threads: whole(process("threads")),
-  };
+  return { ...decodeProgram(at), parent: orNull(process("parent"), (parent) => index(parent, processes) as ProcessIndex), cpu: ns(process("cpu_ns")) };
 }
 
 function decodeThread(at: Value, processes: number): Thread {
@@ -250,54 +255,12 @@ function decodeSource(at: Value): Source {
   };
 }
 
-function decodeVerdict(at: Value): Verdict {
-  const verdict = object(at);
-  return { name: text(verdict("name")), lines: list(verdict("lines"), (line) => list(line, decodePiece)) };
-}
-
 function decodePiece(at: Value): VerdictPiece {
   const piece = object(at);
   const file = orNull(piece("file"), text);
   return {
     text: text(piece("text")),
     place: file === null ? null : { file, line: orNull(piece("line"), whole), function: text(piece("function")) },
-  };
-}
-
-function decodeRow(at: Value): Row {
-  const row = object(at);
-  return {
-    file: orNull(row("file"), text),
-    line: orNull(row("line"), whole),
-    endLine: orNull(row("end_line"), whole),
-    function: orNull(row("function"), text),
-    expression: orNull(row("expression"), text),
-    column: orNull(row("column"), whole),
-    endColumn: orNull(row("end_column"), whole),
-    byteColumn: orNull(row("byte_column"), whole),
-    byteEndColumn: orNull(row("byte_end_column"), whole),
-    samples: count(row("samples")),
-    cpu: ns(row("cpu_ns")),
-    wall: ns(row("wall_ns")),
-    copied: bytes(row("copied_bytes")),
-    allocated: bytes(row("allocated_bytes")),
-    share: fraction(row("share")) as Share,
-    chain: list(row("chain"), text),
-    chainShare: orNull(row("chain_share"), fraction) as Share | null,
-    split: list(row("split"), (at) => {
-      const step = object(at);
-      return { name: text(step("name")), share: fraction(step("share")) as Share };
-    }),
-    phase: orNull(row("phase"), text),
-    callers: list(row("callers"), (at) => {
-      const caller = object(at);
-      return {
-        file: orNull(caller("file"), text),
-        line: orNull(caller("line"), whole),
-        function: text(caller("function")),
-        share: fraction(caller("share")) as Share,
-      };
-    }),
   };
 }
 
@@ -311,8 +274,4 @@ function ns(at: Value): Ns {
 
 function count(at: Value): Count {
   return whole(at) as Count;
-}
-
-function sameLength(at: Value, column: readonly unknown[], first: readonly unknown[]): void {
-  if (column.length !== first.length) throw damaged({ field: at.field, value: column.length }, `a column of ${first.length} rows`);
 }

@@ -1,6 +1,6 @@
 // The heaps in the page's JSON (crates/profile/src/views/heaps.rs): columns of classes there, maps here.
 import type { Heap, Heaps } from "./profile";
-import { damaged, index, list, object, orNull, text, whole } from "./read";
+import { column, index, list, object, orNull, text, whole } from "./read";
 import type { Value } from "./read";
 import type { Bytes, Count, Ns, ProcessIndex } from "../units";
 
@@ -13,11 +13,7 @@ export function decodeHeaps(at: Value, processes: number): Heaps {
 function decodeHeap(at: Value, processes: number, classes: number): Heap {
   const row = object(at);
   const of = list(row("class"), (one) => index(one, classes));
-  const numbers = (key: string): number[] => {
-    const found = list(row(key), whole);
-    if (found.length !== of.length) throw damaged({ field: row(key).field, value: found.length }, `${of.length} rows`);
-    return found;
-  };
+  const numbers = (key: string): number[] => column(row(key), of.length, whole);
   const [objects, bytes] = [numbers("class_objects"), numbers("class_bytes")];
   return {
     process: orNull(row("process"), (one) => index(one, processes) as ProcessIndex),

@@ -80,6 +80,33 @@ export function orNull<T>(at: Value, read: (value: Value) => T): T | null {
   return at.value === null ? null : read(at);
 }
 
+/** The same as a reader. */
+export function nullable<T>(read: (at: Value) => T): (at: Value) => T | null {
+  return (at) => orNull(at, read);
+}
+
+export function listOf<T>(read: (row: Value) => T): (at: Value) => T[] {
+  return (at) => list(at, read);
+}
+
+/** Fields that are named `firstLine` here and `first_line` there, each with its reader. */
+export function record<T extends object>(fields: { readonly [Name in keyof T]: (at: Value) => T[Name] }): (at: Value) => T {
+  const reads = (Object.entries(fields) as [string, (at: Value) => unknown][]).map(([name, read]) => [name, name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), read] as const);
+  return (at) => {
+    const field = object(at);
+    const made: Record<string, unknown> = {};
+    for (const [name, there, read] of reads) made[name] = read(field(there));
+    return made as unknown as T;
+  };
+}
+
+/** A list of that length: of a table of columns. */
+export function column<T>(at: Value, rows: number, read: (row: Value) => T): T[] {
+  const found = list(at, read);
+  if (found.length !== rows) throw damaged({ field: at.field, value: found.length }, `a column of ${rows} rows`);
+  return found;
+}
+
 export function counts(at: Value): [string, number][] {
   const read = object(at);
   return Object.keys(at.value as object).map((key) => [key, whole(read(key))]);
