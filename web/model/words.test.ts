@@ -2,15 +2,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { madeProfile } from "./tables/made";
-import type { BoxIndex, Count, Ns, Px, Share } from "./units";
+import type { BoxIndex, Count, Ns, Px, Share, Weighed, Weight } from "./units";
 import { buildTree, placeOf } from "./tree/tree";
-import { accountingWords, bytesWords, callersWords, cells, fitted, intervalWords, keptWords, paceWords, placeNature, placeWhere, shareWords, shown, stateName, timeWords, visible } from "./words";
+import { accountingWords, bytesWords, callersWords, cells, exactWords, fitted, intervalWords, keptWords, paceWords, placeNature, placeWhere, shareWords, shown, stateName, timeWords, visible } from "./words";
 
 test("times carry a unit and at most three digits", () => {
   const said = [0, 999, 1_000, 12_345, 999_600, 1_970_000_000, 61_234_000_000].map((ns) => timeWords(ns as Ns));
   assert.deepEqual(said, ["0 ns", "999 ns", "1.00 µs", "12.3 µs", "1.00 ms", "1.97 s", "61.2 s"]);
   assert.equal(timeWords(1_234_000_000_000 as Ns), "1,234 s");
   assert.deepEqual([1_000_000, 50_000, 1_500_000].map((ns) => intervalWords(ns as Ns)), ["1 ms", "50 µs", "1.5 ms"]);
+});
+
+test("an exact number has the unit of its weight", () => {
+  const exact = (weight: Weight): string | undefined => exactWords(1_234_567 as Weighed, weight);
+  assert.deepEqual((["cpu", "wall", "samples", "copied", "allocated"] as const).map(exact), ["1,234,567 ns", "1,234,567 ns", undefined, "1,234,567 bytes", "1,234,567 bytes"]);
 });
 
 test("the interval of most of the time stands beside the one it began with", () => {

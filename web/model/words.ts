@@ -41,6 +41,11 @@ export function exactTime(ns: Ns): string {
 export function countWords(count: Count): string {
   return grouped(count);
 }
+/** For a title; a count of samples is exact as it is. */
+export function exactWords(value: Weighed, weight: Weight): string | undefined {
+  if (weight === "samples") return undefined;
+  return weight === "copied" || weight === "allocated" ? `${grouped(value)} bytes` : exactTime(value as number as Ns);
+}
 export function weightWords(value: Weighed, weight: Weight): string {
   if (weight === "copied" || weight === "allocated") return bytesWords(value);
   return weight === "samples" ? grouped(value) : timeWords(value as number as Ns);

@@ -4,7 +4,7 @@
 // stood at. A waiting sample ends in a box named by its state.
 import { Column, Pairs } from "./columns";
 import type { Frame, Profile } from "../tables/profile";
-import type { BoxIndex, Count, FrameIndex, Ns, PlaceIndex, ProcessIndex, Share, StackIndex, ThreadIndex, Weighed, Weight } from "../units";
+import type { BoxIndex, FrameIndex, PlaceIndex, ProcessIndex, Share, StackIndex, ThreadIndex, Weighed, Weight } from "../units";
 import { WEIGHTS } from "../units";
 
 /** What a box says. Two boxes of one place are the same function (or expression, or state) reached in two ways. */
@@ -88,15 +88,6 @@ export function shareOf(tree: Tree, box: BoxIndex, weight: Weight): Share {
 }
 export function share(part: number, whole: number): Share {
   return (whole > 0 ? part / whole : 0) as Share;
-}
-export function cpuOf(weights: Weights, box: BoxIndex): Ns {
-  return (weights.cpu[box] ?? 0) as Ns;
-}
-export function wallOf(weights: Weights, box: BoxIndex): Ns {
-  return (weights.wall[box] ?? 0) as Ns;
-}
-export function samplesOf(weights: Weights, box: BoxIndex): Count {
-  return (weights.samples[box] ?? 0) as Count;
 }
 export function placeOf(tree: Tree, box: BoxIndex): Place {
   return tree.places[tree.place[box] ?? 0] ?? { kind: "root" };

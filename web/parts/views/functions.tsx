@@ -4,8 +4,8 @@ import type { JSX } from "preact";
 import { GROUPINGS, groupRows } from "../../model/groups";
 import type { Grouping, GroupRow } from "../../model/groups";
 import { placeOf, share, weightOf, ROOT } from "../../model/tree/tree";
-import type { Ns, Weighed, Weight } from "../../model/units";
-import { exactTime, fileName, originName, ownerName, placeWhere, shareWords, WEIGHT_WORDS, weightWords } from "../../model/words";
+import type { Weighed, Weight } from "../../model/units";
+import { exactWords, fileName, originName, ownerName, placeWhere, shareWords, WEIGHT_WORDS, weightWords } from "../../model/words";
 import { Segments } from "../frame/buttons";
 import { More } from "../more";
 import type { PageState } from "../state/page-state";
@@ -102,7 +102,7 @@ function Figure({ state, row, column, weight }: { state: PageState; row: GroupRo
   const value = row[column][weight] as Weighed;
   const whole = weightOf(state.filters.tree.value.total, ROOT, weight);
   return (
-    <td data-figure={column} title={weight === "samples" ? undefined : exactTime(value as number as Ns)}>
+    <td data-figure={column} title={exactWords(value, weight)}>
       <b>{shareWords(share(value, whole))}</b> {weightWords(value, weight)}
     </td>
   );

@@ -2,12 +2,13 @@
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import type { JSX } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { cpuOf, parentOf, pathTo, placeOf, ROOT, samplesOf, shareOf, wallOf } from "../../model/tree/tree";
+import { parentOf, pathTo, placeOf, ROOT, shareOf, weightOf } from "../../model/tree/tree";
 import { flattened } from "../../model/tree/tree-rows";
-import type { BoxIndex, Px } from "../../model/units";
-import { countWords, exactTime, placeWhere, shareWords, timeWords } from "../../model/words";
+import type { BoxIndex, Px, Weight } from "../../model/units";
+import { exactWords, placeWhere, shareWords, weightWords } from "../../model/words";
 import type { PageState } from "../state/page-state";
 
+const COLUMNS: readonly (readonly [Weight, "total" | "self"])[] = [["cpu", "total"], ["cpu", "self"], ["wall", "total"], ["wall", "self"], ["samples", "total"]];
 const ROW_PX = 24;
 const SPARE_ROWS = 10;
 
@@ -87,7 +88,7 @@ export function TreeView({ state }: { state: PageState }): JSX.Element {
 function TreeRow({ state, box, open, turn }: { state: PageState; box: BoxIndex; open: boolean; turn: (box: BoxIndex, open: boolean) => void }): JSX.Element {
   const { selection, view } = state;
   const tree = selection.tree.value;
-  const { total, self, depth } = tree;
+  const { depth } = tree;
   const children = tree.childrenOf(box, view.weight.value).length;
   return (
     <div
@@ -105,11 +106,10 @@ function TreeRow({ state, box, open, turn }: { state: PageState; box: BoxIndex; 
       }}
     >
       <span><b>{shareWords(shareOf(tree, box, view.weight.value))}</b></span>
-      <span title={exactTime(cpuOf(total, box))}>{timeWords(cpuOf(total, box))}</span>
-      <span title={exactTime(cpuOf(self, box))}>{timeWords(cpuOf(self, box))}</span>
-      <span title={exactTime(wallOf(total, box))}>{timeWords(wallOf(total, box))}</span>
-      <span title={exactTime(wallOf(self, box))}>{timeWords(wallOf(self, box))}</span>
-      <span>{countWords(samplesOf(total, box))}</span>
+      {COLUMNS.map(([weight, sum]) => {
+        const value = weightOf(tree[sum], box, weight);
+        return <span key={weight + sum} title={exactWords(value, weight)}>{weightWords(value, weight)}</span>;
+      })}
       <span class="name" style={{ "--depth": depth[box] ?? 0 }}>
         <button
           type="button"

@@ -4,7 +4,8 @@ import type { JSX } from "preact";
 import { markExpression } from "../../model/source";
 import type { WhereRow } from "../../model/rows";
 import { expressionKey } from "../../model/tree/tree";
-import { callersWords, exactTime, fileName, plural, shareWords, weightWords } from "../../model/words";
+import type { Weighed } from "../../model/units";
+import { callersWords, exactWords, fileName, plural, shareWords, weightWords } from "../../model/words";
 import type { PageState } from "../state/page-state";
 import { Chain } from "../chain";
 
@@ -67,7 +68,7 @@ function Hit({ state, row }: { state: PageState; row: WhereRow }): JSX.Element {
         if (row.box !== null) state.showBox(row.box);
       }}
     >
-      <span class={spot.share >= HOT_SHARE ? "pct hot" : "pct"} title={weight === "samples" || weight === "copied" || weight === "allocated" ? undefined : exactTime(spot[weight])}>
+      <span class={spot.share >= HOT_SHARE ? "pct hot" : "pct"} title={exactWords(spot[weight] as number as Weighed, weight)}>
         {shareWords(spot.share)}
         <small>{weightWords(row.weight, weight)}{weight === "samples" ? " samples" : ""}</small>
       </span>

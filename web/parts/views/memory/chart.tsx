@@ -50,6 +50,6 @@ export function processLabel(process: ProcessIndex, processes: readonly Process[
   return ["process", pid ?? "?", ...argv.slice(0, 3).map((word) => (word.startsWith("/") ? fileName(word) : word))].join(" ");
 }
 
-function lookOf(process: ProcessIndex): { "data-colour": number; "data-stroke": number } {
-  return { "data-colour": process % COLOURS, "data-stroke": Math.floor(process / COLOURS) % STROKES };
+function lookOf(process: ProcessIndex): { style: Record<string, string>; "data-stroke": number } {
+  return { style: { "--series": `var(--series-${(process % COLOURS) + 1})` }, "data-stroke": Math.floor(process / COLOURS) % STROKES };
 }
