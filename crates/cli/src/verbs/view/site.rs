@@ -233,7 +233,7 @@ fn parameter<'q>(query: &'q str, name: &str) -> Option<&'q str> {
     query.split('&').find_map(|pair| pair.split_once('=').filter(|(key, _)| *key == name)).map(|(_, value)| value)
 }
 
-/// What the address of a comparison asks to keep. None: genba understands it not.
+/// What the address of a comparison asks to keep. None: genba does not understand it.
 fn flags(query: &str) -> Option<Vec<String>> {
     let flag = |name: &&str| {
         let value = parameter(query, name)?;
