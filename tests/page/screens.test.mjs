@@ -1,4 +1,5 @@
-// All nine views of a real recording, dark and light, wide and narrow: a picture of each is kept in build/screens for somebody to look at.
+// All nine views of a real recording, and the comparison of two of its times, dark and light, wide and narrow: a picture of each is kept in
+// build/screens for somebody to look at.
 // Needs the built command, as html.test.mjs.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -71,6 +72,7 @@ before(async () => {
   writeFileSync(join(at.folder, "shop.py"), PROGRAM);
   genba("run", "--quiet", "--mem", "--gc", "--heap-every", "1s", "-o", "shop.genba", PYTHON, "shop.py");
   genba("html", "shop.genba", "-o", "shop.html");
+  genba("html", "--before-time", "500ms..1500ms", "--after-time", "1500ms..2500ms", "shop.genba", "-o", "times.html");
   rmSync(PICTURES, { recursive: true, force: true });
   mkdirSync(PICTURES, { recursive: true });
 });
@@ -98,6 +100,18 @@ for (const theme of ["light", "dark"]) {
         assert.deepEqual(wide, [], `${name}: wider than their place`);
         await page.screenshot({ path: join(PICTURES, `${number + 1}-${name}-${theme}-${width}.png`) });
       }
+      assert.deepEqual(page.asked, [], "the page asked the network");
+      assert.deepEqual(page.complaints, [], "the console complained");
+      await page.context().close();
+    });
+
+    test(`what changed, ${theme}, ${width} pixels wide`, async () => {
+      const page = await openPage(at, join(at.folder, "times.html"), { theme, width });
+      await page.locator("[data-compare-verdict]").waitFor();
+      assert.ok(await page.locator("[data-change-tree] [role=treeitem]").count() > 1);
+      assert.ok(await page.locator("[data-accounting]").isVisible(), "the accounting is in sight");
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), "wider than the screen");
+      await page.screenshot({ path: join(PICTURES, `10-compare-${theme}-${width}.png`) });
       assert.deepEqual(page.asked, [], "the page asked the network");
       assert.deepEqual(page.complaints, [], "the console complained");
       await page.context().close();

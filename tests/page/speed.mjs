@@ -1,24 +1,28 @@
 // How long the viewer takes with a large recording, in a real Chromium on this machine. Prints numbers, claims none.
+// `node speed.mjs [BOXES]` makes one up; `node speed.mjs PAGE.html` opens what `genba html` wrote.
+import { readFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
 import { openPage, pageOf, withChromium } from "./chromium.mjs";
 import { large } from "./made.mjs";
 
-const BOXES = Number(process.argv[2] ?? 100_000);
+const given = process.argv[2] ?? "100000";
+const isPage = given.endsWith(".html");
 
-const documents = large(BOXES);
-const numbers = JSON.stringify(documents);
+const documents = isPage ? null : large(Number(given));
+const numbers = isPage ? numbersIn(readFileSync(given, "utf8")) : JSON.stringify(documents);
 const began = performance.now();
 JSON.parse(numbers);
 const parsing = performance.now() - began;
 
 await withChromium(async (at) => {
-  const path = await pageOf(at, documents);
+  const path = isPage ? given : await pageOf(at, documents);
   const page = await openPage(at, path, { motion: "no-preference" });
   const opened = await page.evaluate(() => {
     const navigation = performance.getEntriesByType("navigation")[0];
     const at = Object.fromEntries(performance.getEntriesByType("mark").map((mark) => [mark.name, mark.startTime]));
     return { document: navigation.domContentLoadedEventEnd, ...at };
   });
-  console.log(`${BOXES} boxes, ${page.viewportSize().width} × ${page.viewportSize().height}`);
+  console.log(`${given}${isPage ? "" : " boxes"}, ${page.viewportSize().width} × ${page.viewportSize().height}`);
   console.log(`  ${"JSON.parse of its numbers".padEnd(28)} ${parsing.toFixed(0)} ms in node, ${(numbers.length / 1e6).toFixed(0)} MB`);
   for (const [what, ms] of Object.entries(opened)) console.log(`  ${what.padEnd(28)} ${ms.toFixed(0)} ms after the start`);
 
@@ -34,6 +38,12 @@ await withChromium(async (at) => {
   }
   await page.context().close();
 });
+
+/** As crates/page puts them there. */
+function numbersIn(page) {
+  const packed = /<script [^>]*data-numbers="gzip\+base64">([^<]*)</.exec(page)[1];
+  return gunzipSync(Buffer.from(packed, "base64")).toString("utf8");
+}
 
 async function click(page, depth) {
   const box = await page.locator("canvas").boundingBox();
