@@ -28,7 +28,7 @@ def opened(name: str, what: str, folder: Path) -> list[Row]:
     command = ["npm", "--prefix", str(REPOSITORY / "web"), "run", "--silent", "speed", "--", what]
     said = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
     print(said, flush=True)
-    painted_ms, read_ms, parsing_ms = (milliseconds(said, name) for name in ("painted", "numbers read", "JSON.parse of its numbers"))
+    painted_ms, read_ms, parsing_ms = (milliseconds(said, mark) for mark in ("painted", "numbers read", "JSON.parse of its numbers"))
     yardstick = f"JSON.parse of the same numbers in node {parsing_ms:.0f} ms"
     return [
         Row(f"{name}: until it is painted", painted_ms, "ms", bound=OPENED_MS_MAX, yardstick=yardstick, ratio=painted_ms / parsing_ms),
