@@ -71,7 +71,7 @@ async function onPage(name, use, screen = {}) {
 const words = async (page, selector) => (await page.locator(selector).first().innerText()).replace(/\s+/g, " ").trim();
 const address = (page) => page.evaluate(() => location.hash);
 /** Names from the root, and the tone, of each box that is on the page. */
-const boxes = (page) => page.locator("[data-change-tree] [role=treeitem]").evaluateAll((items) => items.map((item) => ({
+const boxes = (page) => page.locator(".change-tree [role=treeitem]").evaluateAll((items) => items.map((item) => ({
   tone: item.dataset.tone, level: Number(item.ariaLevel), label: item.getAttribute("aria-label"), text: item.innerText, fill: getComputedStyle(item).backgroundColor, image: getComputedStyle(item).backgroundImage,
 })));
 
@@ -81,7 +81,7 @@ for (const [theme, width] of [["light", 1280], ["dark", 390]]) {
     const text = genba("diff", "before.genba", "after.genba");
     await onPage("changed.html", async (page) => {
       assert.equal(await page.locator("[data-view=compare]").getAttribute("aria-selected"), "true");
-      assert.equal(await words(page, "[data-compare-verdict]"), diff.verdict);
+      assert.equal(await words(page, ".compare-verdict"), diff.verdict);
       const accounts = await page.locator("[data-accounting] > span").allInnerTexts();
       assert.equal(accounts.filter((line) => /ticks [\d,]+ = sampled/.test(line)).length, 2);
       for (const line of accounts) assert.ok(text.includes(line.trim()), `${line} in\n${text}`);
@@ -129,7 +129,7 @@ test("the same program twice: nothing is claimed, and nothing is left out", asyn
       const isColoured = shown.some(({ tone }) => tone === "more" || tone === "less");
       const bars = await page.locator("[data-bar]").count();
       if (isColoured || bars > 0) claimed.push(name);
-      else assert.match(await words(page, "[data-compare-verdict]"), /^no difference that these recordings can tell/);
+      else assert.match(await words(page, ".compare-verdict"), /^no difference that these recordings can tell/);
       assert.equal(bars, await page.locator("[data-change=more], [data-change=less]").count());
       assert.ok(await page.locator("[data-change=open]").count() > 0);
     });
@@ -139,24 +139,24 @@ test("the same program twice: nothing is claimed, and nothing is left out", asyn
 
 test("boxes by pointer and by keys, and the address of what is seen", async () => {
   await onPage("changed.html", async (page) => {
-    await page.locator("[data-change-tree] [role=treeitem]", { hasText: "foo" }).first().click();
-    assert.match(await words(page, "[data-chosen]"), /› foo two\.py A .* · B .* · \+/);
+    await page.locator(".change-tree [role=treeitem]", { hasText: "foo" }).first().click();
+    assert.match(await words(page, ".change-chosen"), /› foo two\.py A .* · B .* · \+/);
     await page.keyboard.press("ArrowDown");
     await page.waitForFunction(() => document.activeElement?.getAttribute("aria-label")?.startsWith("sum12"));
     await page.keyboard.press("Enter");
-    assert.match(await words(page, "[data-chosen]"), /› foo › sum12 /);
+    assert.match(await words(page, ".change-chosen"), /› foo › sum12 /);
     const link = await address(page);
     assert.match(link, /change=\d+/);
     const again = await openPage(at, inFolder("changed.html"), { width: 1280 });
     await again.evaluate((hash) => {
       location.hash = hash;
     }, link);
-    await again.waitForFunction(() => document.querySelector("[data-chosen]")?.textContent?.includes("sum12"));
+    await again.waitForFunction(() => document.querySelector(".change-chosen")?.textContent?.includes("sum12"));
     await again.context().close();
     await page.keyboard.press("Backspace");
-    assert.match(await words(page, "[data-chosen]"), /› foo two/);
+    assert.match(await words(page, ".change-chosen"), /› foo two/);
     await page.goBack();
-    assert.match(await words(page, "[data-chosen]"), /› foo › sum12 /);
+    assert.match(await words(page, ".change-chosen"), /› foo › sum12 /);
   });
 });
 
@@ -175,7 +175,7 @@ test("each recording has its own views on the same page", async () => {
     await page.waitForFunction((count) => document.querySelector("[data-accounting]")?.textContent?.includes(`sampled ${count} `), sampled("after.genba"));
     assert.equal(await page.locator("[data-view=tree]").getAttribute("aria-selected"), "true", "the view stays");
     await page.keyboard.press("c");
-    assert.match(await words(page, "[data-compare-verdict]"), /^B (takes|differs)/);
+    assert.match(await words(page, ".compare-verdict"), /^B (takes|differs)/);
     await page.goBack();
     await page.waitForSelector("[data-tree]");
     await page.goBack();

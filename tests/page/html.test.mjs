@@ -155,7 +155,7 @@ test("a recording of genba trace, opened: it is called traced, and the calls of 
 
     // That leaf is the caller of len, too, makes nothing its caller.
     await page.locator("[data-view=sandwich]").click();
-    assert.match(await words("[data-middle]"), /^leaf \S+ % · 2 callers · branch 91\.3 % · <module> 8\.7 %$/);
+    assert.match(await words(".middle"), /^leaf \S+ % · 2 callers · branch 91\.3 % · <module> 8\.7 %$/);
 
     await page.keyboard.press("3");
     await page.keyboard.press("Home");

@@ -21,14 +21,14 @@ async function onPage(documents, use, screen = {}) {
   await page.keyboard.press("8");
   await use(page);
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), "wider than the screen");
-  assert.ok(await page.locator("[data-memory]").evaluate(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth), "the view is wider than its place");
+  assert.ok(await page.locator(".memory-view").evaluate(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth), "the view is wider than its place");
   assert.deepEqual(page.asked, [], "the page asked the network");
   assert.deepEqual(page.complaints, [], "the console complained");
   await page.context().close();
 }
 
 /** Each line: its colour and stroke, and its box as shares of the chart, from the left and from below. */
-const linesOf = (page) => page.locator("[data-memory] polyline").evaluateAll((lines) => lines.map((line) => {
+const linesOf = (page) => page.locator(".memory-view polyline").evaluateAll((lines) => lines.map((line) => {
   const chart = line.ownerSVGElement.getBoundingClientRect();
   const points = [...line.points].map(({ x, y }) => new DOMPoint(x, y).matrixTransform(line.getScreenCTM()));
   return {
@@ -37,10 +37,10 @@ const linesOf = (page) => page.locator("[data-memory] polyline").evaluateAll((li
     points: points.map(({ x, y }) => [(x - chart.left) / chart.width, (chart.bottom - y) / chart.height]),
   };
 }));
-const keysOf = (page) => page.locator("[data-memory] li").evaluateAll((items) => items.map((item) => ({ colour: getComputedStyle(item.querySelector(".line-key")).borderTopColor, words: item.innerText.trim() })));
+const keysOf = (page) => page.locator(".memory-view li").evaluateAll((items) => items.map((item) => ({ colour: getComputedStyle(item.querySelector(".line-key")).borderTopColor, words: item.innerText.trim() })));
 /** Each number of an axis, and where its middle is, as a share of the chart. */
 const numbersOf = (page, axis) => page.locator(`[data-axis=${axis}] > span`).evaluateAll((numbers, axis) => numbers.map((number) => {
-  const chart = document.querySelector("[data-memory] .memory-chart svg").getBoundingClientRect();
+  const chart = document.querySelector(".memory-view .memory-chart svg").getBoundingClientRect();
   const { x, y, width, height } = number.getBoundingClientRect();
   return [number.innerText, axis === "bytes" ? (chart.bottom - (y + height / 2)) / chart.height : (x + width / 2 - chart.left) / chart.width];
 }), axis);
@@ -79,25 +79,25 @@ for (const [theme, width] of [["light", 1280], ["dark", 390]]) {
 for (const height of [860, 500]) {
   test(`chart, stacks and heaps are one page to scroll, ${height} pixels high`, async () => {
     await onPage({ ...twoProcesses(), heaps: threeHeaps() }, async (page) => {
-      for (const part of ["[data-memory]", "[data-heap]"]) {
+      for (const part of [".memory-view", ".heap-view"]) {
         const cut = await page.locator(part).evaluate(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight);
         assert.equal(cut, 0, `${part} is shown whole`);
       }
-      await page.locator("[data-heap] tbody tr").last().scrollIntoViewIfNeeded();
-      assert.ok(await page.locator("[data-heap] tbody tr").last().isVisible());
+      await page.locator(".heap-view tbody tr").last().scrollIntoViewIfNeeded();
+      assert.ok(await page.locator(".heap-view tbody tr").last().isVisible());
     }, { height });
   });
 }
 
 test("heaps are marked in the colour of their process, and go with it", async () => {
   await onPage({ ...twoProcesses(), heaps: threeHeaps() }, async (page) => {
-    const marks = page.locator("[data-memory] .heap");
+    const marks = page.locator(".memory-view .heap");
     const [parent] = await linesOf(page);
     assert.deepEqual(await marks.evaluateAll((lines) => lines.map((line) => getComputedStyle(line).stroke)), [parent.colour, parent.colour, parent.colour]);
     assert.equal(await marks.first().locator("title").textContent(), "heap of process 4127 python3.15 app.py at 50.0 ms: 100 kB");
     await page.locator("[data-filter] summary").click();
     await page.locator("[data-process]").selectOption("1");
-    await page.waitForFunction(() => document.querySelectorAll("[data-memory] polyline").length === 1);
+    await page.waitForFunction(() => document.querySelectorAll(".memory-view polyline").length === 1);
     assert.equal(await marks.count(), 0);
   });
 });
@@ -122,7 +122,7 @@ test("a kept range is the axis of time, and one without memory has no chart", as
     assert.deepEqual((await numbersOf(page, "time")).map(([words]) => words), ["60.0 ms", "80.0 ms", "100 ms"]);
     assert.equal((await linesOf(page))[0].points.length, 2);
     await page.evaluate(() => { location.hash = "#view=memory&time=100000000..200000000"; });
-    await page.waitForFunction(() => document.querySelector("[data-memory]")?.innerText.includes("No memory was noted in this time."));
-    assert.equal(await page.locator("[data-memory] svg").count(), 0);
+    await page.waitForFunction(() => document.querySelector(".memory-view")?.innerText.includes("No memory was noted in this time."));
+    assert.equal(await page.locator(".memory-view svg").count(), 0);
   });
 });

@@ -14,8 +14,8 @@ const PYTHON = process.env.GENBA_PYTHON ?? "python3";
 const PICTURES = fileURLToPath(new URL("../../build/screens", import.meta.url));
 /** What each view shows when it has its data. */
 const SHOWN = {
-  where: "[data-hit]", flame: "canvas", tree: "[data-tree] [role=treeitem]", sandwich: "[data-middle]", source: "[data-line] u",
-  functions: "[data-row]", threads: "[data-lane]", memory: "[data-memory] polyline", gc: ".pauses rect",
+  where: "[data-hit]", flame: "canvas", tree: "[data-tree] [role=treeitem]", sandwich: ".middle", source: "[data-line] u",
+  functions: "[data-row]", threads: ".lane", memory: ".memory-view polyline", gc: ".pauses rect",
 };
 
 // Two processes, two threads in one of them, memory that grows, cycles for the collector, and something to wait for.
@@ -107,8 +107,8 @@ for (const theme of ["light", "dark"]) {
 
     test(`what changed, ${theme}, ${width} pixels wide`, async () => {
       const page = await openPage(at, join(at.folder, "times.html"), { theme, width });
-      await page.locator("[data-compare-verdict]").waitFor();
-      assert.ok(await page.locator("[data-change-tree] [role=treeitem]").count() > 1);
+      await page.locator(".compare-verdict").waitFor();
+      assert.ok(await page.locator(".change-tree [role=treeitem]").count() > 1);
       assert.ok(await page.locator("[data-accounting]").isVisible(), "the accounting is in sight");
       assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), "wider than the screen");
       await page.screenshot({ path: join(PICTURES, `10-compare-${theme}-${width}.png`) });

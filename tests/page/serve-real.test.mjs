@@ -113,7 +113,7 @@ test("the list, a search, a recording, a deep link and a comparison", async () =
     await page.keyboard.press("c");
     await page.waitForURL(/\/compare\//);
     await painted(page);
-    assert.match(await words(page, "[data-compare-verdict]"), /^B (takes|differs)/);
+    assert.match(await words(page, ".compare-verdict"), /^B (takes|differs)/);
   });
 });
 

@@ -16,7 +16,7 @@ const key = (name) => (page) => page.keyboard.press(name);
 const click = (selector, hasText) => (page) => page.locator(selector, hasText === undefined ? {} : { hasText }).first().click();
 /** Over the strip, from one share of the recording to another. */
 const drag = (from, to) => async (page) => {
-  const box = await page.locator("[data-strip] .chart").boundingBox();
+  const box = await page.locator(".strip .chart").boundingBox();
   const at = (share) => [box.x + share * box.width, box.y + box.height / 2];
   await page.mouse.move(...at(from));
   await page.mouse.down();
@@ -40,11 +40,11 @@ const TASKS = [
   {
     asks: "Who calls sum12, and in which parts?",
     of: twoCallers, steps: [key("3"), click("[data-tree] .turn >> nth=1"), click("[data-tree] .name", "sum12"), key("s")],
-    shows: ["[data-middle]", /^sum12 100.0 % · 2 callers · foo 55.0 % · bar 45.0 %$/],
+    shows: [".middle", /^sum12 100.0 % · 2 callers · foo 55.0 % · bar 45.0 %$/],
   },
   {
     asks: "What does the worker thread do?",
-    of: twoCallers, steps: [key("7"), click("[data-thread-row]", "worker"), key("1")],
+    of: twoCallers, steps: [key("7"), click(".thread", "worker"), key("1")],
     shows: ["[data-row]", /^66.7 % 60.0 ms 66.7 % 60.0 ms n \+ 1two.py:21:5$/],
   },
   {
@@ -60,7 +60,7 @@ const TASKS = [
   {
     asks: "What did it wait for?",
     of: slices, steps: [key("w"), key("7")],
-    shows: ["[data-thread-row]", /waiting in clock_nanosleep 5.0 %/],
+    shows: [".thread", /waiting in clock_nanosleep 5.0 %/],
   },
   {
     asks: "How much is the collector, and where did it run?",

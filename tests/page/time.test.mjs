@@ -33,7 +33,7 @@ const callers = async (page) => {
 const all = async (page, selector) => (await page.locator(selector).allInnerTexts()).map((text) => text.replace(/\s+/g, " ").trim());
 
 async function drag(page, from, to) {
-  const box = await page.locator("[data-strip] .chart").boundingBox();
+  const box = await page.locator(".strip .chart").boundingBox();
   const y = box.y + box.height / 2;
   await page.mouse.move(box.x + from * box.width, y);
   await page.mouse.down();
@@ -47,17 +47,17 @@ for (const [theme, width] of [["light", 1280], ["dark", 390]]) {
     await onPage(firstFooThenBar(), async (page) => {
       assert.deepEqual(await callers(page), ["▸foo two.py:1", "▸bar two.py:5"]);
       await drag(page, 0.01, 0.49);
-      assert.match(await words(page, "[data-chips]"), /^0 s to 100 ms × 55\.0 % of the recording/);
+      assert.match(await words(page, ".chips"), /^0 s to 100 ms × 55\.0 % of the recording/);
       assert.match(await words(page, "[data-range]"), /^0 s to 100 ms · 1\.10 cores$/);
       assert.deepEqual(await callers(page), ["▸foo two.py:1"]);
       await drag(page, 0.51, 0.99);
-      assert.match(await words(page, "[data-chips]"), /^100 ms to 200 ms × 45\.0 %/);
+      assert.match(await words(page, ".chips"), /^100 ms to 200 ms × 45\.0 %/);
       assert.deepEqual(await callers(page), ["▸bar two.py:5"]);
       await page.keyboard.press("6");
       assert.doesNotMatch(await words(page, ".stage"), /foo/);
       assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), "wider than the screen");
       await page.keyboard.press("Escape");
-      assert.equal(await page.locator("[data-chips]").count(), 0);
+      assert.equal(await page.locator(".chips").count(), 0);
       assert.deepEqual(await callers(page), ["▸foo two.py:1", "▸bar two.py:5"]);
     }, { theme, width });
   });
@@ -103,9 +103,9 @@ for (const [theme, width] of [["light", 1280], ["dark", 390]]) {
 test("a click takes the range away, and is none", async () => {
   await onPage(firstFooThenBar(), async (page) => {
     await drag(page, 0.2, 0.6);
-    assert.equal(await page.locator("[data-chips]").count(), 1);
+    assert.equal(await page.locator(".chips").count(), 1);
     await drag(page, 0.8, 0.8);
-    assert.equal(await page.locator("[data-chips]").count(), 0);
+    assert.equal(await page.locator(".chips").count(), 0);
   });
 });
 
@@ -118,13 +118,13 @@ test("both ends move by keys, and say where they are", async () => {
     assert.equal(await end.getAttribute("aria-valuetext"), "100 ms");
     await first.focus();
     await page.keyboard.press("ArrowRight");
-    assert.match(await words(page, "[data-chips]"), /^10\.0 ms to 100 ms/);
+    assert.match(await words(page, ".chips"), /^10\.0 ms to 100 ms/);
     await page.keyboard.press("End");
     assert.equal(await first.getAttribute("aria-valuetext"), "90.0 ms", "the ends do not cross");
     await page.keyboard.press("Home");
     await end.focus();
     await page.keyboard.press("End");
-    assert.equal(await page.locator("[data-chips]").count(), 0, "all of the time is no filter");
+    assert.equal(await page.locator(".chips").count(), 0, "all of the time is no filter");
   });
 });
 
@@ -137,20 +137,20 @@ test("the range lies in the address, and a fresh browser shows the same", async 
     const fresh = await (await at.browser.newContext()).newPage();
     await fresh.goto(`file://${path}${hash}`);
     await fresh.waitForSelector("html[data-painted]");
-    assert.match(await words(fresh, "[data-chips]"), /^100 ms to 200 ms/);
+    assert.match(await words(fresh, ".chips"), /^100 ms to 200 ms/);
     await fresh.evaluate(() => { location.hash = "#time=900000000..950000000"; });
-    await fresh.waitForFunction(() => document.querySelector("[data-chips]") === null);
+    await fresh.waitForFunction(() => document.querySelector(".chips") === null);
     await fresh.context().close();
     await page.goBack();
     await page.goBack();
-    assert.equal(await page.locator("[data-chips]").count(), 0, "the back button undoes it");
+    assert.equal(await page.locator(".chips").count(), 0, "the back button undoes it");
   });
 });
 
 test("a lane shows when its thread ran", async () => {
   await onPage(firstFooThenBar(), async (page) => {
     await page.keyboard.press("7");
-    const drawn = await page.locator("[data-lane]").evaluateAll((lanes) => lanes.map((canvas) => {
+    const drawn = await page.locator(".lane").evaluateAll((lanes) => lanes.map((canvas) => {
       const { width, height } = canvas;
       const { data } = canvas.getContext("2d").getImageData(0, height - 2, width, 1);
       const columns = Array.from({ length: 20 }, (_, bin) => data[4 * Math.floor(((bin + 0.5) / 20) * width) + 3] > 0);
@@ -166,7 +166,7 @@ test("a lane shows when its thread ran", async () => {
     const expected = bins.map((of) => Array.from({ length: 20 }, (_, at) => (of.has(at) ? "#" : ".")).join(""));
     assert.ok(expected.every((lane) => lane.includes("#")));
     assert.deepEqual(drawn.sort(), expected.sort());
-    assert.equal(await page.locator("[data-strip] .event").count(), 1);
+    assert.equal(await page.locator(".strip .event").count(), 1);
   });
 });
 
@@ -178,7 +178,7 @@ for (const width of [1280, 390]) {
     documents.profile.moments = { bin_ns: BIN_NS, bins_later: [0, ...column(1).slice(1)], row: column(0), samples: column(10), cpu_ns: column(1.03 * BIN_NS), wall_ns: column(BIN_NS) };
     documents.profile.marks = [0, 5, 20].map((bin) => ({ process: 0, at_ns: bin * BIN_NS, kind: "fork", text: null, value: null }));
     await onPage(documents, async (page) => {
-      assert.equal(await words(page, "[data-strip] .top"), "1 core");
+      assert.equal(await words(page, ".strip .top"), "1 core");
       const [cores, chart] = [await page.locator(".strip .cores").boundingBox(), await page.locator(".strip .chart").boundingBox()];
       assert.ok(cores.height > chart.height - 1, `${cores.height} of ${chart.height} pixels`);
       const axis = await page.locator(".strip .axis").boundingBox();
@@ -200,10 +200,10 @@ for (const width of [1280, 390]) {
 
 test("a recording without times has no strip, and its threads have bars", async () => {
   await onPage(twoCallers(), async (page) => {
-    assert.equal(await page.locator("[data-strip]").count(), 0);
+    assert.equal(await page.locator(".strip").count(), 0);
     await page.keyboard.press("7");
-    assert.equal(await page.locator("[data-lane]").count(), 0);
-    assert.equal(await page.locator("[data-thread-row] .states").count(), 2);
+    assert.equal(await page.locator(".lane").count(), 0);
+    assert.equal(await page.locator(".thread .states").count(), 2);
   });
 });
 

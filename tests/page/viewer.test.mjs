@@ -104,7 +104,7 @@ test("beside shares of what is kept the verdict says that it is of the whole rec
   await onPage(slices(), async (page) => {
     assert.ok((await words(page, "[data-verdict]")).startsWith(`one place: ${said}`));
     await page.keyboard.press("f");
-    assert.match(await words(page, "[data-chips]"), /Shares below are of what is kept\.$/);
+    assert.match(await words(page, ".chips"), /Shares below are of what is kept\.$/);
     assert.ok((await words(page, "[data-verdict]")).startsWith(`one place, of the whole recording: ${said}`));
     await page.keyboard.press("4");
     assert.equal(await words(page, "[data-verdict]"), `one place, of the whole recording: ${said}`);
@@ -130,7 +130,7 @@ test("a click zooms and selects, the panel reads here and everywhere, Backspace 
     assert.equal(await figure(page, "Wall total everywhere"), "1.78 s");
     assert.equal(await figure(page, "Samples here"), "1,716");
     assert.match(await words(page, "[data-panel]"), /called at slices\.py:7:18 in before · C function of the interpreter · inferred, as a tail call had taken it off the stack · name from the method table/);
-    assert.equal(await words(page, "[data-peek] .on"), "7 91.1 n += len(b[i:][:2])");
+    assert.equal(await words(page, ".peek .on"), "7 91.1 n += len(b[i:][:2])");
 
     // Zoomed: its one child reaches 1712/1716 of the width, where before it ended at 90 %.
     assert.equal(await colour(page, 7, 0.99), await token(page, "interp"));
@@ -146,12 +146,12 @@ test("hovering tells what is under the pointer, in both clocks, and goes when th
   await onPage(slices(), async (page) => {
     await page.mouse.move(...(await spot(page, 8, 0.2)));
     assert.equal(
-      await words(page, "[data-tip]"),
+      await words(page, ".tip"),
       "memmove libc.so.6 C function of the C library · name from the IFUNC here everywhere Share 89.2 % 92.3 % CPU total 1.70 s 1.76 s CPU self 1.70 s 1.76 s " +
         "Wall total 1.70 s 1.76 s Wall self 1.70 s 1.76 s Samples 1,700 1,760 Samples self 1,700 1,760",
     );
     await page.mouse.move(...(await spot(page, 12, 0.2)));
-    assert.equal(await page.locator("[data-tip]").count(), 0);
+    assert.equal(await page.locator(".tip").count(), 0);
   });
 });
 
@@ -160,7 +160,7 @@ test("a stack begins at the program's first frame; a click shows the frames of t
     await click(page, 2, 0.5);
     assert.equal(await selected(page), "<module>");
     await page.mouse.move(...(await spot(page, 1, 0.5)));
-    assert.match(await words(page, "[data-tip]"), /^\(3 frames of the interpreter\) /);
+    assert.match(await words(page, ".tip"), /^\(3 frames of the interpreter\) /);
     await click(page, 1, 0.5);
     assert.equal(await selected(page), "_start");
     assert.equal(await figure(page, "CPU total here"), "50.0 ms");
@@ -198,7 +198,7 @@ test("boxes too narrow to draw are one grey run that says how many it is, and is
     assert.ok((12 / 1906) * (box.width - 2 * MARGIN_PX) < 1.5, "the screen is narrow enough for this test");
     assert.equal(await colour(page, 8, along), await token(page, "run"));
     await page.mouse.move(...(await spot(page, 8, along)));
-    assert.match(await words(page, "[data-tip]"), /^1 box too narrow to draw 0\.6 % together, 1 with all below; under PyBytes_FromStringAndSize malloc/);
+    assert.match(await words(page, ".tip"), /^1 box too narrow to draw 0\.6 % together, 1 with all below; under PyBytes_FromStringAndSize malloc/);
     await click(page, 8, along);
     assert.equal(await words(page, "[data-panel] .sheet-handle"), "PyBytes_FromStringAndSize Details");
   }, { width: 260, height: 860 });
@@ -276,7 +276,7 @@ test("the weight changes rows, widths and shares; waiting is wall time", async (
   await onPage(slices(), async (page) => {
     await page.locator('[data-weight="wall"]').click();
     assert.match(await words(page, "[data-hit]"), /^85\.5 % 1\.72 s before/);
-    await page.locator("[data-rows] .more").click();
+    await page.locator(".rows .more").click();
     assert.match(await words(page, "[data-hit]:has-text('time.sleep')"), /^5\.0 % 100 ms main slices\.py:27 time\.sleep\(0\.1\)/);
     await page.locator("[data-hit]:has-text('time.sleep')").click();
     await page.locator("[data-flame]").focus();
@@ -369,7 +369,7 @@ test("no sample, no CPU: an empty picture says why", async () => {
 test("on a phone the order stays, and the panel is a sheet from below", async () => {
   await onPage(slices(), async (page) => {
     const top = async (selector) => (await page.locator(selector).first().boundingBox()).y;
-    const tops = [await top("header"), await top("[data-rows]"), await top("canvas"), await top("[data-panel]"), await top("footer")];
+    const tops = [await top("header"), await top(".rows"), await top("canvas"), await top("[data-panel]"), await top("footer")];
     assert.deepEqual(tops, [...tops].sort((a, b) => a - b));
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
     assert.equal(await page.locator("[data-panel] .figures").isVisible(), false);
@@ -388,7 +388,7 @@ test("on a phone warnings and legend are folded behind their counts, and Where h
   await onPage(documents, async (page) => {
     assert.deepEqual(await page.locator(".warnings summary, footer summary").allInnerTexts(), ["2 warnings", "7 colours"]);
     assert.deepEqual(await shown(page), [false, false]);
-    const rows = await page.locator("[data-rows]").boundingBox();
+    const rows = await page.locator(".rows").boundingBox();
     const second = await page.locator("[data-hit]").nth(1).boundingBox();
     assert.ok(second.y + second.height <= rows.y + rows.height, "the second row is cut");
     assert.ok((await page.locator("main").boundingBox()).height > 844 / 2, "the views have more than half of the screen");

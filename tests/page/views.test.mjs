@@ -87,8 +87,8 @@ test("one function called from two places: apart in the tree, together in the sa
     await page.keyboard.press("6");
     await page.locator("[data-row]", { hasText: "sum12" }).click();
     await page.keyboard.press("s");
-    assert.equal(await words(page, "[data-middle]"), "sum12 100.0 % · 2 callers · foo 55.0 % · bar 45.0 %");
-    const spoken = await all(page, "[data-sandwich] [role=treeitem]");
+    assert.equal(await words(page, ".middle"), "sum12 100.0 % · 2 callers · foo 55.0 % · bar 45.0 %");
+    const spoken = await all(page, ".sandwich [role=treeitem]");
     assert.deepEqual(spoken, ["sum12, two.py:9, 100.0 %", "foo, two.py:1, 55.0 %", "bar, two.py:5, 45.0 %", "sum12, two.py:9, 100.0 %", "sum2, two.py:30, 65.0 %", "sum1, two.py:20, 35.0 %"]);
   });
 });
@@ -101,13 +101,13 @@ for (const width of [1280, 390]) {
       await page.keyboard.press("s");
       // On a narrow screen the panel is a sheet over half of it.
       await page.keyboard.press("Escape");
-      assert.equal(await words(page, "[data-split] p"), "The split differs by caller: under bar, 66.7 % is sum1 Shares of each caller's time in sum12.");
-      assert.equal(await words(page, "[data-split] .odd"), "66.7 %");
-      assert.deepEqual(await all(page, "[data-split] tr"), ["caller CPU sum2 sum1", "foo two.py:1 110 ms 90.9 % 9.1 %", "bar two.py:5 90.0 ms 33.3 % 66.7 %", "all 2 callers 200 ms 65.0 % 35.0 %"]);
+      assert.equal(await words(page, ".split p"), "The split differs by caller: under bar, 66.7 % is sum1 Shares of each caller's time in sum12.");
+      assert.equal(await words(page, ".split .odd"), "66.7 %");
+      assert.deepEqual(await all(page, ".split tr"), ["caller CPU sum2 sum1", "foo two.py:1 110 ms 90.9 % 9.1 %", "bar two.py:5 90.0 ms 33.3 % 66.7 %", "all 2 callers 200 ms 65.0 % 35.0 %"]);
       assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), "wider than the screen");
-      await page.locator("[data-split] button", { hasText: "bar" }).click();
-      assert.match(await words(page, "[data-middle]"), /^bar 45\.0 %/, "a caller becomes the middle");
-      assert.equal(await page.locator("[data-split]").count(), 0, "which has one caller");
+      await page.locator(".split button", { hasText: "bar" }).click();
+      assert.match(await words(page, ".middle"), /^bar 45\.0 %/, "a caller becomes the middle");
+      assert.equal(await page.locator(".split").count(), 0, "which has one caller");
     }, { width });
   });
 }
@@ -164,16 +164,16 @@ test("the heads of a table are above their columns", async () => {
 test("a thread is kept by a click, its share is said, and the chip takes the filter away", async () => {
   await onPage(twoCallers(), async (page) => {
     await page.keyboard.press("7");
-    assert.deepEqual(await all(page, "[data-thread-row] b"), ["python3.15", "worker"]);
-    await page.locator("[data-thread-row]", { hasText: "worker" }).click();
-    assert.equal(await words(page, "[data-chips]"), "worker × 45.0 % of the recording. Shares below are of what is kept.");
+    assert.deepEqual(await all(page, ".thread b"), ["python3.15", "worker"]);
+    await page.locator(".thread", { hasText: "worker" }).click();
+    assert.equal(await words(page, ".chips"), "worker × 45.0 % of the recording. Shares below are of what is kept.");
     await page.keyboard.press("3");
     await page.keyboard.press("Home");
     assert.deepEqual(await all(page, "[data-tree] [role=treeitem] .name"), ["▾python3.15 two.py", "▸bar two.py:5"]);
     await page.keyboard.press("Enter");
     assert.equal(await page.locator("[data-tree] [role=treeitem]").count(), 1);
     await page.locator(".chip").click();
-    assert.equal(await page.locator("[data-chips]").count(), 0);
+    assert.equal(await page.locator(".chips").count(), 0);
     assert.deepEqual(await all(page, "[data-tree] [role=treeitem] .name"), ["▾python3.15 two.py", "▸foo two.py:1", "▸bar two.py:5"]);
   });
 });
@@ -199,9 +199,9 @@ test("focus and hide by key and by pattern; one that is none says so and changes
     await page.keyboard.press("6");
     await page.locator("[data-row]", { hasText: "memmove" }).click();
     await page.keyboard.press("f");
-    assert.equal(await words(page, "[data-chips]"), "stacks with ^memmove$ × 92.3 % of the recording. Shares below are of what is kept.");
+    assert.equal(await words(page, ".chips"), "stacks with ^memmove$ × 92.3 % of the recording. Shares below are of what is kept.");
     await page.keyboard.press("Escape");
-    assert.equal(await page.locator("[data-chips]").count(), 0);
+    assert.equal(await page.locator(".chips").count(), 0);
     await page.keyboard.press("x");
     assert.equal(await page.locator("[data-row]", { hasText: "memmove" }).count(), 0);
     await page.keyboard.press("Escape");
@@ -209,7 +209,7 @@ test("focus and hide by key and by pattern; one that is none says so and changes
     await page.locator("[data-pattern=focus]").fill("(");
     await page.locator("[data-pattern=focus]").press("Enter");
     assert.match(await words(page, ".wrong"), /^not a pattern: /);
-    assert.equal(await page.locator("[data-chips]").count(), 0);
+    assert.equal(await page.locator(".chips").count(), 0);
   });
 });
 
@@ -217,7 +217,7 @@ test("Python only, C only", async () => {
   await onPage(slices(), async (page) => {
     await page.keyboard.press("6");
     await page.keyboard.press("p");
-    assert.equal(await words(page, "[data-chips]"), "Python only × 100.0 % of the recording. Shares below are of what is kept.");
+    assert.equal(await words(page, ".chips"), "Python only × 100.0 % of the recording. Shares below are of what is kept.");
     assert.equal(await page.locator("[data-row]", { hasText: "memmove" }).count(), 0);
     await page.keyboard.press("p");
     assert.equal(await page.locator("[data-layers=c]").getAttribute("aria-pressed"), "true");
@@ -255,7 +255,7 @@ test("the address is what is seen: a fresh browser shows the same, and back undo
 async function opened(page, path, use) {
   const fresh = await (await at.browser.newContext({ viewport: { width: 1440, height: 860 } })).newPage();
   await fresh.goto(`file://${path}${await address(page)}`);
-  await fresh.waitForSelector("html[data-painted], [data-tree], [data-functions], [data-source]");
+  await fresh.waitForSelector("html[data-painted], [data-tree], [data-functions], .source-view");
   await use(fresh);
   await fresh.context().close();
 }
@@ -291,14 +291,14 @@ test("the address has the file that was chosen in the source, until a box of ano
   documents.profile.sources.push({ path: "/home/me/other.py", lines: 1, sha256: "", chunks: [{ first_line: 1, text: "other = 1" }] });
   await onPage(documents, async (page, path) => {
     await page.keyboard.press("5");
-    await page.locator("[data-source] select").selectOption("/home/me/other.py");
+    await page.locator(".source-view select").selectOption("/home/me/other.py");
     assert.equal(new URLSearchParams((await address(page)).slice(1)).get("file"), "/home/me/other.py");
-    const isOther = async (shown) => (await words(shown, "[data-source] ol")).endsWith("other = 1");
+    const isOther = async (shown) => (await words(shown, ".source-view ol")).endsWith("other = 1");
     assert.equal(await isOther(page), true);
     await opened(page, path, async (fresh) => {
       assert.equal(await isOther(fresh), true);
       await fresh.evaluate(() => { location.hash = "#view=source&file=/home/me/nowhere.py"; });
-      await fresh.waitForFunction(() => document.querySelector("[data-source] ol").innerText.includes("def before"));
+      await fresh.waitForFunction(() => document.querySelector(".source-view ol").innerText.includes("def before"));
     });
     await page.goBack();
     assert.equal(await isOther(page), false);
@@ -354,7 +354,7 @@ test("an address that says nothing useful opens the page as it is", async () => 
   await page.goto(`file://${path}#view=nowhere&thread=99&at=no.such.box&focus=(`);
   await page.waitForSelector("html[data-painted]");
   assert.equal(await page.locator("[data-view=where]").getAttribute("aria-selected"), "true");
-  assert.equal(await page.locator("[data-chips]").count(), 0);
+  assert.equal(await page.locator(".chips").count(), 0);
   assert.deepEqual(page.complaints, []);
   await page.context().close();
 });
@@ -377,28 +377,28 @@ test("Y copies the stack of the selected box, and C names are grouped by their s
 
 test("the selected place is a link into the reader's editor, once one is chosen", async () => {
   await onPage(slices(), async (page) => {
-    assert.equal(await page.locator("[data-editor] a").count(), 0);
-    await page.locator("[data-editor] select").selectOption("VS Code");
-    assert.match(await page.locator("[data-editor] a").getAttribute("href"), /^vscode:\/\/file\/.*slices\.py:\d+:\d+$/);
-    await page.locator("[data-editor] select").selectOption("own");
-    await page.locator("[data-editor] input").fill("javascript:alert({path})");
+    assert.equal(await page.locator(".editor a").count(), 0);
+    await page.locator(".editor select").selectOption("VS Code");
+    assert.match(await page.locator(".editor a").getAttribute("href"), /^vscode:\/\/file\/.*slices\.py:\d+:\d+$/);
+    await page.locator(".editor select").selectOption("own");
+    await page.locator(".editor input").fill("javascript:alert({path})");
     await page.keyboard.press("Tab");
-    assert.equal(await page.locator("[data-editor] a").count(), 0, "nothing that runs in the page");
-    assert.equal(await page.locator("[data-editor] [role=alert]").count(), 1);
-    await page.locator("[data-editor] input").fill("ed:{path}+{line}");
+    assert.equal(await page.locator(".editor a").count(), 0, "nothing that runs in the page");
+    assert.equal(await page.locator(".editor [role=alert]").count(), 1);
+    await page.locator(".editor input").fill("ed:{path}+{line}");
     await page.keyboard.press("Tab");
-    assert.match(await page.locator("[data-editor] a").getAttribute("href"), /^ed:\/.*slices\.py\+\d+$/);
+    assert.match(await page.locator(".editor a").getAttribute("href"), /^ed:\/.*slices\.py\+\d+$/);
   });
 });
 
 test("recursion is one call by key and by switch, and lies in the address", async () => {
   await onPage(twoCallers(), async (page) => {
     await page.keyboard.press("r");
-    assert.match(await words(page, "[data-chips]"), /^recursion as one call × 100\.0 %/);
+    assert.match(await words(page, ".chips"), /^recursion as one call × 100\.0 %/);
     assert.match(await address(page), /recursion=folded/);
     await page.locator("[data-filter] summary").click();
     assert.equal(await page.locator("[data-recursion]").isChecked(), true);
     await page.locator("[data-recursion]").click();
-    assert.equal(await page.locator("[data-chips]").count(), 0);
+    assert.equal(await page.locator(".chips").count(), 0);
   });
 });

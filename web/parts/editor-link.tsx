@@ -15,7 +15,7 @@ export function EditorLink({ frame }: { frame: Frame }): JSX.Element | null {
   const address = editorAddress(editor.value, place);
   if (!place.path.startsWith("/")) return null;
   return (
-    <p class="quiet editor" data-editor>
+    <p class="quiet editor">
       {address === null ? "Open in " : <a class="link" href={address}>Open in</a>}{" "}
       <select
         aria-label="Editor"

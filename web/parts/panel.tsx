@@ -160,7 +160,7 @@ function Peek({ state, box }: { state: PageState; box: BoxIndex }): JSX.Element 
   return (
     <section>
       <h3>Source</h3>
-      <div class="peek" data-peek>
+      <div class="peek">
         {lines.map((line) => (
           <div key={line.line} class={line.line === spot.line ? "on" : undefined}>
             <span>{line.line}</span>

@@ -13,7 +13,7 @@ export function Tip({ state }: { state: PageState }): JSX.Element | null {
   const side = hover.x > window.innerWidth / 2 ? "left" : "right";
   const height = hover.y > window.innerHeight / 2 ? "above" : "below";
   return (
-    <div class={`tip tip-${side} tip-${height}`} aria-hidden="true" data-tip style={{ left: `${hover.x}px`, top: `${hover.y}px` }}>
+    <div class={`tip tip-${side} tip-${height}`} aria-hidden="true" style={{ left: `${hover.x}px`, top: `${hover.y}px` }}>
       {hover.shows.kind === "run" ? <RunTip state={state} run={hover.shows} /> : <BoxTip state={state} box={hover.shows.box} />}
     </div>
   );

@@ -35,7 +35,7 @@ function Line({ state, moments }: { state: PageState; moments: Moments }): JSX.E
   const top = coresTop(line.value);
   const percent = (bin: number): string => `${(bin / bins) * 100}%`;
   return (
-    <section class="strip" aria-label="CPU over time" data-strip>
+    <section class="strip" aria-label="CPU over time">
       <span class="quiet top" aria-hidden="true">{top === 1 ? "1 core" : `${top} cores`}</span>
       <div class="chart" onPointerDown={(event) => { drag(event, { state, bins, dragged }); }}>
         <svg viewBox={`0 0 ${line.value.columns} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">

@@ -65,7 +65,7 @@ export function Chips({ state }: { state: PageState }): JSX.Element | null {
   const weight = state.view.weight.value;
   const [kept, whole] = [weightOfAll(state.filters.profile.value, weight), weightOfAll(state.recording.profile, weight)];
   return (
-    <p class="chips" aria-label="Kept" data-chips>
+    <p class="chips" aria-label="Kept">
       {chips.map((chip) => (
         <button
           type="button"

@@ -59,7 +59,7 @@ export function CompareView({ state, onPainted }: { state: PageState; onPainted:
   const { data } = comparison;
   return (
     <section class="compare" aria-label="What changed" data-compare>
-      <p class="compare-verdict" data-compare-verdict>{data.verdict}</p>
+      <p class="compare-verdict">{data.verdict}</p>
       <Rows words={data.counts} rows={data.rows} name="rows" />
       <Changes state={comparison} />
       {data.functions.length === 0 ? null : <Rows words="functions, each with all its expressions" rows={data.functions} name="functions" />}
@@ -185,7 +185,7 @@ function Changes({ state }: { state: ComparisonState }): JSX.Element {
         ))}
         <span class="quiet">widths: the larger of A and B</span>
       </p>
-      <div ref={tree} class="change-tree" role="tree" aria-label="Call trees of A and B" style={{ "--rows": `${rows}` }} data-change-tree onKeyDown={onKey}>
+      <div ref={tree} class="change-tree" role="tree" aria-label="Call trees of A and B" style={{ "--rows": `${rows}` }} onKeyDown={onKey}>
         {placed.value.map(({ at, depth, left, width }) => {
           const box = boxes[at];
           if (box === undefined) return null;
@@ -224,7 +224,7 @@ function Zoomed({ state: { data: { boxes }, zoom } }: { state: ComparisonState }
   const box = boxes[zoom.value];
   if (box === undefined) return null;
   return (
-    <p class="change-chosen" data-chosen aria-live="polite">
+    <p class="change-chosen" aria-live="polite">
       <code>{pathOf(boxes, zoom.value).map((at) => boxes[at]?.name ?? "").join(" › ")}</code>{" "}
       {box.place === "" ? null : <span class="where">{box.place}</span>} A {box.before} · B {box.after} · <b>{box.change}</b>
       {box.tooFew ? null : <> ({box.interval})</>} {box.remark === "" ? null : <span class="remark">{box.remark}</span>}

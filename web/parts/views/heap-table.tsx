@@ -29,7 +29,7 @@ function Compared({ state, heaps, pair }: { state: PageState; heaps: Heaps; pair
     state.view.heaps.value = chosen.before === chosen.after ? { ...chosen, before: null } : chosen;
   };
   return (
-    <section class="table-view heap-view" aria-label="The heap by class" data-heap>
+    <section class="table-view heap-view" aria-label="The heap by class">
       <p>
         <Choice state={state} heaps={heaps} label="Heap" value={pair.after} onChoose={(at) => { choose({ after: at ?? pair.after }); }} />
         {heaps.rows.length < 2 ? null : <Choice state={state} heaps={heaps} label="compared with" value={pair.before} onChoose={(at) => { choose({ before: at }); }} none="none" />}

@@ -31,5 +31,5 @@ export function LanePicture({ state, lanes, lane }: { state: PageState; lanes: L
       observer.disconnect();
     };
   }, [theme, lanes, lane]);
-  return <canvas ref={canvas} class="lane" aria-hidden="true" data-lane />;
+  return <canvas ref={canvas} class="lane" aria-hidden="true" />;
 }

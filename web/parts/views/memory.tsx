@@ -27,7 +27,7 @@ function Resident({ state }: { state: PageState }): JSX.Element {
   const chart = useComputed(() => memoryLines(keptProcesses(state), keptTime(state)));
   const { lines, maxBytes, start, end } = chart.value;
   return (
-    <section class="memory-view" aria-label="Memory" data-memory>
+    <section class="memory-view" aria-label="Memory">
       <p class="quiet">
         {lines.length === 0 ? "No memory was noted in this time." : `Resident memory by process, up to ${bytesWords(maxBytes)}, from ${momentWords(start)} to ${momentWords(end)}.`}
       </p>
@@ -70,7 +70,7 @@ function StackLine({ state, words, stack }: { state: PageState; words: string; s
   // The interpreter's calls are folded as in the call tree.
   const shown = [...new Set(stack.map((box) => standsFor(state.selection.tree.value, box)))];
   return (
-    <div class="stack-line" data-stack>
+    <div class="stack-line">
       <span class="quiet">{words}:</span>{" "}
       {shown.length === 0 ? "no call" : shown.map((box, at) => (
         <span key={box}>

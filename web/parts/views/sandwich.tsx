@@ -48,9 +48,9 @@ export function SandwichView({ state }: { state: PageState }): JSX.Element {
   const direct = callers.value.childrenOf(ROOT, view.weight.value);
   if (place.value === 0) return <p class="absent">Select a function: what calls it stands above, what it calls below.</p>;
   return (
-    <section class="sandwich" aria-label="Sandwich" data-sandwich>
+    <section class="sandwich" aria-label="Sandwich">
       <Icicle picture={picture(callers, true, "Callers")} />
-      <p class="middle" data-middle>
+      <p class="middle">
         <b>{of}</b> {shareWords(share(weighs(callees), weighs(filters.tree)))} · {plural(direct.length, "caller")}
         {direct.slice(0, 3).map((box) => ` · ${placeName(placeOf(callers.value, box), names)} ${shareWords(share(weighs(callers, box), weighs(callers)))}`)}
       </p>
@@ -79,7 +79,7 @@ function SplitTable({ state, split, of }: { state: PageState; split: Split; of: 
     </>
   );
   return (
-    <div class="table-view split" data-split>
+    <div class="table-view split">
       <p>
         <b>{odd === null ? "The split by caller" : `The split differs by caller: under ${state.nameOf(odd.row.caller, tree)}, ${words(odd.row, odd.part)} is ${odd.part === columns.length ? "its own" : (heads[odd.part] ?? "")}`}</b>{" "}
         <span class="quiet">Shares of each caller's time in {of}.</span>

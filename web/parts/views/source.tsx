@@ -26,7 +26,7 @@ export function SourceView({ state }: { state: PageState }): JSX.Element {
   }, [file, line]);
   if (file === null) return <p class="absent">No source text is in this recording. genba keeps the text of the files that were hit: genba run --source, not none.</p>;
   return (
-    <section class="source-view" aria-label="Source" data-source>
+    <section class="source-view" aria-label="Source">
       <p>
         <select
           aria-label="File"
@@ -92,7 +92,7 @@ function Marks({ state, line: { text, expressions } }: { state: PageState; line:
   const { place } = state.filters.tree.value;
   const more = expressions.length - MARKS_MAX;
   return (
-    <ul class="marks" data-marks>
+    <ul class="marks">
       {expressions.slice(0, MARKS_MAX).map((expression) => {
         const row = state.rows.value.find(({ box }) => box !== null && place[box] === place[expression.box]);
         // The text itself, unseen, keeps the bar under it, whatever its characters are wide.

@@ -27,7 +27,7 @@ export function ThreadsView({ state }: { state: PageState }): JSX.Element {
   const list = (of: readonly ThreadRow[]): JSX.Element[] =>
     of.map((row) => <Thread key={row.thread} state={state} row={row} longest={longest} lanes={lanes.value} />);
   return (
-    <section class="threads-view" aria-label="Threads" data-threads>
+    <section class="threads-view" aria-label="Threads">
       <p class="quiet">
         {plural(rows.value.length, "thread")}, the busiest first. {lanes.value === null ? "Each bar is wall time: solid ran, hatched waited." : "Each lane is time from left to right: solid ran, by whose code; hatched waited."} A click keeps that thread alone.
       </p>
@@ -79,7 +79,6 @@ function Thread({ state, row, longest, lanes }: { state: PageState; row: ThreadR
     <button
       type="button"
       class="thread"
-      data-thread-row
       aria-pressed={state.filters.kept.value.thread === row.thread}
       onClick={() => {
         state.filters.change({ thread: state.filters.kept.value.thread === row.thread ? null : row.thread });

@@ -25,7 +25,7 @@ export function Where({ state }: { state: PageState }): JSX.Element {
   }
   const shown = all.value ? rows : rows.slice(0, FIRST_ROWS);
   return (
-    <section class="rows" aria-label="Where it goes" data-rows>
+    <section class="rows" aria-label="Where it goes">
       <ol>
         {shown.map((row) => (
           <li key={keyOf(row)}>
