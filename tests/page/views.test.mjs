@@ -82,6 +82,24 @@ test("the tree is walked, opened and closed by keys, with totals and selves of b
   }, { width: 1500 });
 });
 
+test("the rows of the tree are sorted by the column that is clicked, and the address says by which", async () => {
+  const call = (name) => ({ kind: "python", owner: "user", name, file: "/home/me/two.py", first_line: 1 });
+  const stacks = [[[call("one"), call("inner")], { samples: 90 }], [[call("one")], { samples: 10 }], [[call("two")], { samples: 60 }]];
+  await onPage(recording({ title: "python3.15 two.py", stacks }), async (page) => {
+    await page.keyboard.press("3");
+    await page.keyboard.press("Home");
+    const names = async () => (await all(page, "[data-tree] [role=treeitem] .name")).slice(1);
+    assert.deepEqual(await names(), ["▸one two.py:1", "two two.py:1"]);
+    await page.locator("[data-sort='cpu self']").click();
+    assert.deepEqual(await names(), ["two two.py:1", "▸one two.py:1"]);
+    assert.match(await address(page), /sort=self/);
+    await page.locator("[data-sort='wall total']").click();
+    assert.deepEqual(await names(), ["▸one two.py:1", "two two.py:1"]);
+    assert.match(await address(page), /weight=wall/);
+    assert.deepEqual(await page.locator(".tree-head [aria-pressed=true]").allInnerTexts(), ["wall"]);
+  }, { width: 1500 });
+});
+
 test("one function called from two places: apart in the tree, together in the sandwich, which names both callers' shares", async () => {
   await onPage(twoCallers(), async (page) => {
     await page.keyboard.press("6");

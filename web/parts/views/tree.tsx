@@ -1,5 +1,5 @@
 // The call tree as a table: whole paths, total and self in both clocks, opened by mouse or keys.
-import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
+import { batch, useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import type { JSX } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { parentOf, pathTo, placeOf, ROOT, shareOf, weightOf } from "../../model/tree/tree";
@@ -20,7 +20,7 @@ export function TreeView({ state }: { state: PageState }): JSX.Element {
   // The way to the selected row is open where nobody closed it.
   const wayDown = useComputed(() => new Set(pathTo(selection.tree.value, selection.selected.value).slice(0, -1)));
   const isOpen = (box: BoxIndex): boolean => selection.turned.value.get(box) ?? (box === ROOT || wayDown.value.has(box));
-  const rows = useComputed(() => flattened(selection.tree.value, view.weight.value, isOpen));
+  const rows = useComputed(() => flattened(selection.tree.value, view.weight.value, isOpen, view.sort.value ?? "total"));
   const turn = selection.turnRow;
   useLayoutEffect(() => {
     const element = scroller.current;
@@ -58,8 +58,26 @@ export function TreeView({ state }: { state: PageState }): JSX.Element {
   const shown = rows.value.slice(first, Math.ceil((top.value + height.value) / ROW_PX) + SPARE_ROWS);
   return (
     <section class="tree-view" aria-label="Call tree">
-      <div class="tree-head tree-row" aria-hidden="true">
-        <span>total</span><span>CPU</span><span>CPU self</span><span>wall</span><span>wall self</span><span>samples</span><span class="name">function</span>
+      <div class="tree-head tree-row" role="group" aria-label="Rows by">
+        <span>total</span>
+        {COLUMNS.map(([weight, sum]) => (
+          <span key={weight + sum}>
+            <button
+              type="button"
+              data-sort={`${weight} ${sum}`}
+              aria-pressed={view.weight.value === weight && (view.sort.value ?? "total") === sum}
+              onClick={() => {
+                batch(() => {
+                  view.weight.value = weight;
+                  view.sort.value = sum;
+                });
+              }}
+            >
+              {weight === "cpu" ? "CPU" : weight}{sum === "self" ? " self" : ""}
+            </button>
+          </span>
+        ))}
+        <span class="name">function</span>
       </div>
       <div
         ref={scroller}
