@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openPage, pageOf, withChromium } from "./chromium.mjs";
-import { BIN_NS, firstFooThenBar, threeCollections, threeHeaps, twoCallers } from "./made.mjs";
+import { BIN_NS, firstFooThenBar, python, recording, threeCollections, threeHeaps, twoCallers } from "./made.mjs";
 
 let at;
 let finish;
@@ -169,6 +169,28 @@ test("a lane shows when its thread ran", async () => {
     assert.equal(await page.locator(".strip .event").count(), 1);
   });
 });
+
+for (const theme of ["light", "dark"]) {
+  test(`waiting for the GIL is told from other waiting, ${theme}`, async () => {
+    const stack = [python("foo", 1, 2, 4, 8, "work")];
+    const documents = recording({ title: "python3.15 two.py", stacks: [[stack, { samples: 10, state: "waiting for GIL" }], [stack, { samples: 10, state: "in poll(2)" }]] });
+    documents.profile.moments = { bin_ns: BIN_NS, bins_later: [0, 1], row: [0, 1], samples: [10, 10], cpu_ns: [0, 0], wall_ns: [BIN_NS, BIN_NS] };
+    await onPage(documents, async (page) => {
+      await page.keyboard.press("7");
+      await page.locator("[data-folded] summary").click();
+      const [gil, poll] = await page.locator(".lane").evaluate((canvas) => {
+        const { width, height } = canvas;
+        const half = Math.floor(width / 2);
+        return [0, width - half].map((left) => {
+          const { data } = canvas.getContext("2d").getImageData(left, 0, half, height);
+          return data.reduce((sum, value, at) => (at % 4 === 0 ? sum + value : sum), 0) / (data.length / 4);
+        });
+      });
+      // Darker on a light page, and lighter on a dark one.
+      assert.ok(Math.abs(gil - poll) > 15 && (theme === "light") === (gil < poll), `${gil} and ${poll}`);
+    }, { theme });
+  });
+}
 
 for (const width of [1280, 390]) {
   test(`one busy CPU fills the strip, no label is cut, and a mark has its word, ${width} pixels wide`, async () => {

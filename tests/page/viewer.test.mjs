@@ -386,7 +386,7 @@ test("on a phone warnings and legend are folded behind their counts, and Where h
   ];
   const shown = async (page) => [await page.locator("[data-warnings]").isVisible(), await page.locator(".legend").isVisible()];
   await onPage(documents, async (page) => {
-    assert.deepEqual(await page.locator(".warnings summary, footer summary").allInnerTexts(), ["2 warnings", "7 colours"]);
+    assert.deepEqual(await page.locator(".warnings summary, footer summary").allInnerTexts(), ["2 warnings", "8 colours"]);
     assert.deepEqual(await shown(page), [false, false]);
     const rows = await page.locator(".rows").boundingBox();
     const second = await page.locator("[data-hit]").nth(1).boundingBox();

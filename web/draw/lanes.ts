@@ -1,6 +1,7 @@
 // Paints a lane of time: in each column what was done stands from the bottom up, in parts of the column's height. Never: decides colours' meanings.
 import { hatchPattern } from "./painter";
 import type { Canvas, Ink } from "./painter";
+import { isWaiting } from "../model/tint";
 import type { Tint } from "../model/tint";
 
 export interface LaneTiles {
@@ -27,7 +28,7 @@ export function paintLane(canvas: Canvas, { columns, parts, tints }: LaneTiles, 
       top -= high;
       context.fillStyle = palette[tint];
       context.fillRect(left, top, wide, high);
-      if (tint !== "wait" || hatch === null) return;
+      if (!isWaiting(tint) || hatch === null) return;
       context.fillStyle = hatch;
       context.fillRect(left, top, wide, high);
     });

@@ -1,4 +1,5 @@
 // Paints tiles on a canvas. Owns: colours, hatches, dashes, letters. Never: decides what is shown or where.
+import { isWaiting } from "../model/tint";
 import type { Px } from "../model/units";
 import type { Palette, Tile } from "./tile";
 
@@ -39,7 +40,7 @@ export function paint(canvas: Canvas, tiles: readonly Tile[], ink: Ink): void {
     }
     context.globalAlpha = tile.tone === "dim" ? DIM : tile.tone === "pale" ? PALE : 1;
     context.fillRect(left, tile.y, width, tile.height - GAP_PX);
-    if (tile.fill === "wait" && hatch !== null) {
+    if (isWaiting(tile.fill) && hatch !== null) {
       context.fillStyle = hatch;
       context.fillRect(left, tile.y, width, tile.height - GAP_PX);
       fill = null;

@@ -2,8 +2,8 @@
 import type { Owner } from "./tables/profile";
 import type { Place } from "./tree/tree";
 
-export type Tint = "own" | "own-2" | "lib" | "interp" | "ext" | "libc" | "gc" | "wait" | "root";
-export const TINTS: readonly Tint[] = ["own", "own-2", "lib", "interp", "ext", "libc", "gc", "wait", "root"];
+export type Tint = "own" | "own-2" | "lib" | "interp" | "ext" | "libc" | "gc" | "gil" | "wait" | "root";
+export const TINTS: readonly Tint[] = ["own", "own-2", "lib", "interp", "ext", "libc", "gc", "gil", "wait", "root"];
 
 export function tintOf(place: Place): Tint {
   switch (place.kind) {
@@ -14,7 +14,7 @@ export function tintOf(place: Place): Tint {
     case "expression":
       return "own-2";
     case "state":
-      return place.state === "in gc" ? "gc" : "wait";
+      return place.state === "in gc" ? "gc" : place.state === "waiting for GIL" ? "gil" : "wait";
     case "folded":
       return "interp";
     case "function":
@@ -40,6 +40,11 @@ export function ownerTint(owner: Owner | null): Tint {
     case null:
       return "root";
   }
+}
+
+/** Hatched. */
+export function isWaiting(tint: Tint | "run"): boolean {
+  return tint === "gil" || tint === "wait";
 }
 
 /** Drawn with a dashed edge and paler: not seen on the stack itself. */

@@ -1,6 +1,6 @@
 // What happened when: CPU over time, and what each thread did in each column of a picture.
 // Keeps: the columns of a lane add up to the thread's wall time in the range.
-import { ownerTint, TINTS } from "../tint";
+import { ownerTint, tintOf, TINTS } from "../tint";
 import type { Tint } from "../tint";
 import type { Moments, Profile } from "../tables/profile";
 import { binCount } from "../tables/moments";
@@ -91,8 +91,7 @@ export function threadLanes(profile: Profile, moments: Moments, kept: { range: R
 function rowTints({ samples, states, stacks, frames }: Profile): Tint[] {
   return samples.stack.map((leaf, row): Tint => {
     const state = states[samples.state[row] ?? 0] ?? "running";
-    if (state === "in gc") return "gc";
-    if (!isRunning(state)) return "wait";
+    if (state === "in gc" || !isRunning(state)) return tintOf({ kind: "state", state });
     return leaf === null ? "root" : ownerTint(frames[stacks.frame[leaf] ?? 0]?.owner ?? null);
   });
 }

@@ -14,6 +14,7 @@ const LEGEND: readonly [Tint, string][] = [
   ["ext", "extensions"],
   ["libc", "libc"],
   ["gc", "gc"],
+  ["gil", "waiting for GIL"],
   ["wait", "waiting"],
 ];
 

@@ -6,6 +6,7 @@ import type { ThreadRow } from "../../model/time/threads";
 import { binCount } from "../../model/tables/moments";
 import { threadLanes } from "../../model/time/time-line";
 import type { Lane, Lanes } from "../../model/time/time-line";
+import { tintOf } from "../../model/tint";
 import { isRunning, share } from "../../model/tree/tree";
 import { exactTime, plural, shareWords, stateName, timeWords } from "../../model/words";
 import { LanePicture } from "./lane";
@@ -104,6 +105,5 @@ function Thread({ state, row, longest, lanes }: { state: PageState; row: ThreadR
 }
 
 function tint(state: string): string {
-  if (state === "in gc") return "tint-gc";
-  return isRunning(state) ? "tint-own" : "tint-wait";
+  return state === "running" ? "tint-own" : `tint-${tintOf({ kind: "state", state })}`;
 }
