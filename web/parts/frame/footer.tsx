@@ -27,7 +27,7 @@ export function Footer({ state }: { state: PageState }): JSX.Element {
       <span class={words.isStrained ? "accounting strained" : "accounting"} data-accounting>
         <span>{words.ticks}</span>
         <span>{words.covered}</span>
-        {notFollowed === null ? null : <span data-not-followed>{notFollowed}</span>}
+        {notFollowed === null ? null : <span>{notFollowed}</span>}
         {words.strains.map((strain) => (
           <span key={strain}>{strain}</span>
         ))}

@@ -58,7 +58,7 @@ export function CompareView({ state, onPainted }: { state: PageState; onPainted:
   }
   const { data } = comparison;
   return (
-    <section class="compare" aria-label="What changed" data-compare>
+    <section class="compare" aria-label="What changed">
       <p class="compare-verdict">{data.verdict}</p>
       <Rows words={data.counts} rows={data.rows} name="rows" />
       <Changes state={comparison} />

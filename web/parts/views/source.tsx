@@ -57,7 +57,7 @@ function Line({ state, line, on }: { state: PageState; line: ListedLine; on: boo
   return (
     <li class={on ? "on" : undefined} style={{ "--share": `${(line.total ?? 0) * 100}%` }} data-line={line.line} onClick={select}>
       <span class="line-number">{line.line}</span>
-      <span class="line-share" data-total>{line.total === null ? "" : shareWords(line.total)}</span>
+      <span class="line-share">{line.total === null ? "" : shareWords(line.total)}</span>
       <span class="line-share" data-own>{line.own === null ? "" : shareWords(line.own)}</span>
       <span class="src">
         {markedLine(line).map((part, at) => (
