@@ -144,13 +144,16 @@ print(subprocess.run([other], env=many, capture_output=True, text=True, preexec_
 print(os.waitstatus_to_exitcode(os.waitpid(os.posix_spawn(other, [other], many), 0)[1]))
 try: subprocess.run(["/nowhere/program"], env=many)
 except FileNotFoundError as error: print(error.errno)
-before = size()
-for _ in range(100): subprocess.run([other], env=many, capture_output=True)
-print(size() - before < 1000)
+def grown():
+    before = size()
+    for _ in range(100): subprocess.run([other], env=many, capture_output=True)
+    return size() - before
+# What is kept of each adds up to 4,000 in every round. A table that doubles does so once.
+print(min(grown() for _ in range(3)) < 1000)
 """
     command = [workshop.interpreter.path, workshop.write("many.py", program), other]
     alone = subprocess.run(command, env=workshop.place.environment({}), capture_output=True, text=True, timeout=60, cwd=workshop.place.outside)
     assert (alone.returncode, alone.stderr, alone.stdout.count("hello")) == (0, "", 3), alone
     run = workshop.run_target(command, flags=("--quiet",))
     assert (run.exit_code, run.stdout, run.stderr) == (0, alone.stdout, "")
-    assert_counted(run, [(other, "musl", 103)])
+    assert_counted(run, [(other, "musl", 303)])
