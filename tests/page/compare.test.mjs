@@ -88,6 +88,12 @@ for (const [theme, width] of [["light", 1280], ["dark", 390]]) {
       assert.equal(await page.locator("[data-changes=rows] tbody tr").count() + Number(/^(\d+) more/.exec(await words(page, "[data-changes=rows] tfoot"))?.[1] ?? 0), diff.differences.length);
       await page.locator("[data-changes=rows] [data-more]").click();
       assert.equal(await page.locator("[data-changes=rows] tbody tr").count(), diff.differences.length, "no row is left out");
+      const again = await openPage(at, inFolder("changed.html"), { width: 1280 });
+      await again.evaluate((hash) => {
+        location.hash = hash;
+      }, await address(page));
+      await again.waitForFunction((count) => document.querySelectorAll("[data-changes=rows] tbody tr").length === count, diff.differences.length);
+      await again.context().close();
       assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), "wider than the screen");
     }, { theme, width });
   });

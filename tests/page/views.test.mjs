@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openPage, pageOf, withChromium } from "./chromium.mjs";
-import { python, recording, slices, twoCallers } from "./made.mjs";
+import { fromTheStart, python, recording, slices, twoCallers } from "./made.mjs";
 
 const VIEWS = ["where", "flame", "tree", "sandwich", "source", "functions", "threads", "memory", "gc"];
 let at;
@@ -348,6 +348,77 @@ test("the address has the rows of the tree that were opened and closed", async (
     await page.goBack();
     assert.deepEqual(await names(page), ["▾python3.15 two.py", "▸foo two.py:1", "▸bar two.py:5"]);
     assert.equal(await page.locator("[data-tree] .on").innerText().then((row) => row.includes("two.py")), true);
+  });
+});
+
+test("the address has the frames of the interpreter that were opened", async () => {
+  await onPage(fromTheStart(), async (page, path) => {
+    await page.keyboard.press("3");
+    await page.keyboard.press("Home");
+    await page.keyboard.press("ArrowDown");
+    assert.equal(await selected(page), "(3 frames of the interpreter)");
+    assert.doesNotMatch(await address(page), /frames=/);
+    await page.locator("[data-fold]").click();
+    assert.equal(await selected(page), "_start");
+    assert.equal(await words(page, "[data-fold]"), "Fold the interpreter's frames");
+    await opened(page, path, async (fresh) => {
+      assert.equal(await selected(fresh), "_start");
+      await fresh.locator("[data-fold]").click();
+      assert.equal(await selected(fresh), "(3 frames of the interpreter)");
+      assert.doesNotMatch(await address(fresh), /frames=/);
+    });
+    await page.goBack();
+    assert.equal(await selected(page), "(3 frames of the interpreter)");
+    await page.goForward();
+    assert.equal(await selected(page), "_start");
+  }, { width: 1500 });
+});
+
+test("the address has a frame of the interpreter that was found by a search", async () => {
+  await onPage(fromTheStart(), async (page, path) => {
+    await page.keyboard.press("/");
+    await page.keyboard.type("Py_RunMain");
+    await page.keyboard.press("Enter");
+    assert.equal(await selected(page), "Py_RunMain");
+    await opened(page, path, async (fresh) => {
+      assert.equal(await selected(fresh), "Py_RunMain");
+    });
+  });
+});
+
+test("the address has the lists that were unfolded in Where", async () => {
+  await onPage(slices(), async (page, path) => {
+    await page.locator(".rows .more").click();
+    assert.equal(await page.locator("[data-hit]").count(), 4);
+    assert.match(await address(page), /[#&]where=whole/);
+    await opened(page, path, async (fresh) => {
+      assert.equal(await fresh.locator("[data-hit]").count(), 4);
+      await fresh.locator(".rows .more").click();
+      assert.equal(await fresh.locator("[data-hit]").count(), 3);
+      assert.doesNotMatch(await address(fresh), /where=/);
+    });
+    await page.goBack();
+    assert.equal(await page.locator("[data-hit]").count(), 3);
+  });
+});
+
+test("the address has the threads that were unfolded", async () => {
+  const documents = recording({ title: "python3.15 two.py", stacks: [[[python("foo", 1, 2, 4, 8, "work")], { samples: 10, state: "in poll(2)" }]] });
+  await onPage(documents, async (page, path) => {
+    await page.keyboard.press("7");
+    assert.equal(await page.locator(".threads-view .thread").count(), 0);
+    await page.locator("[data-folded] summary").click();
+    await page.waitForSelector(".threads-view .thread");
+    assert.match(await address(page), /&idle=whole/);
+    const fresh = await openPage(at, path, {});
+    await fresh.goto("about:blank");
+    await fresh.goto(`file://${path}${await address(page)}`);
+    await fresh.waitForSelector(".threads-view .thread");
+    assert.equal(await fresh.locator("[data-folded]").evaluate((element) => element.open), true);
+    await fresh.context().close();
+    await page.goBack();
+    await page.waitForFunction(() => document.querySelector(".threads-view .thread") === null);
+    assert.equal(await page.locator("[data-folded]").evaluate((element) => element.open), false);
   });
 });
 

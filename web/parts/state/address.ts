@@ -51,7 +51,7 @@ function isTyping(): boolean {
 /** What is as on every page is left out. */
 export function addressOf({ view, filters, selection, comparison, firstView, chosenFile, recording: { profile } }: PageState): string {
   const kept = filters.kept.value;
-  const { selected, zoom, rows } = selection.words.value;
+  const { selected, zoom, rows, opened } = selection.words.value;
   const parts: [string, string][] = [
     ["view", view.name.value === firstView ? "" : view.name.value],
     ["side", comparison === null || comparison.side.value === "after" ? "" : comparison.side.value],
@@ -74,6 +74,8 @@ export function addressOf({ view, filters, selection, comparison, firstView, cho
     ["zoom", zoom],
     // No character of these is written as another one.
     ["rows", rows.join("_")],
+    ["frames", opened.join("_")],
+    ...Object.entries(view.lists).map(([name, isWhole]): [string, string] => [name, isWhole.value ? "whole" : ""]),
   ];
   const words = new URLSearchParams(parts.filter(([, value]) => value !== "")).toString();
   return `#${words}`;
@@ -83,6 +85,7 @@ export function addressOf({ view, filters, selection, comparison, firstView, cho
 export function takeAddress({ view, filters, selection, comparison, firstView, chooseFile, recording: { profile, heaps } }: PageState, hash: string): void {
   const words = new URLSearchParams(hash.slice(1));
   const word = (name: string): string => words.get(name) ?? "";
+  const boxes = (name: string): string[] => word(name).split("_").filter((at) => at !== "");
   const index = (name: string, rows: number): number | null => (/^\d+$/.test(word(name)) && Number(word(name)) < rows ? Number(word(name)) : null);
   if (comparison !== null) {
     const side = SIDES.find((at) => at === word("side")) ?? "after";
@@ -111,7 +114,8 @@ export function takeAddress({ view, filters, selection, comparison, firstView, c
     view.order.value = ORDERS.find((at) => at === word("order")) ?? "heaviest";
     view.heaps.value = heapsOf(word("heaps"), heaps?.rows.length ?? 0);
     // Boxes are named in the tree that is on the screen.
-    selection.restore({ selected: word("at"), zoom: word("zoom"), rows: word("rows").split("_").filter((row) => row !== "") });
+    selection.restore({ selected: word("at"), zoom: word("zoom"), rows: boxes("rows"), opened: boxes("frames") });
+    for (const [name, isWhole] of Object.entries(view.lists)) isWhole.value = word(name) === "whole";
     view.by.value = GROUPINGS.find((at) => at === word("by")) ?? "function";
     view.sort.value = SORTS.find((at) => at === word("sort")) ?? null;
     chooseFile(profile.sources.find(({ path }) => path === word("file"))?.path ?? null);

@@ -1,6 +1,6 @@
 // Where the reader is in the tree: the selected box, the zoom, opened runs, the pointer. Never: which samples the tree is made of.
 // Keeps: after a filter the same box is selected, or the nearest one above it that is left.
-import { computed, signal } from "@preact/signals";
+import { batch, computed, signal } from "@preact/signals";
 import type { ReadonlySignal, Signal } from "@preact/signals";
 import { boxOf, wordOf } from "../../model/tree/box-path";
 import { counterpart } from "../../model/tree/orders/counterpart";
@@ -63,11 +63,12 @@ export interface SelectionState {
   readonly words: ReadonlySignal<SelectionWords>;
 }
 
-/** `rows`: those turned by hand, with a `-` before a closed one. */
+/** `rows`: those turned by hand, with a `-` before a closed one. `opened`: the first call of each run that was opened. */
 export interface SelectionWords {
   readonly selected: string;
   readonly zoom: string;
   readonly rows: readonly string[];
+  readonly opened: readonly string[];
 }
 
 /** A box of one tree. */
@@ -85,6 +86,7 @@ export function createSelectionState(filters: FilterState, view: ViewState): Sel
   const whole = computed(() => turned.value ?? timed.value ?? filters.tree.value);
   const at = (box: BoxIndex): At => ({ tree: whole.peek(), isInverted: turned.peek() !== null, box });
   const [selectedAt, zoomAt] = [signal(at(ROOT)), signal(at(ROOT))];
+  /** The first call of each opened run. */
   const opened = signal<{ readonly tree: Tree; readonly boxes: ReadonlySet<BoxIndex> }>({ tree: whole.peek(), boxes: new Set() });
   const openedHere = (): ReadonlySet<BoxIndex> => (opened.value.tree === whole.value ? opened.value.boxes : new Set());
   const folds = (boxes: ReadonlySet<BoxIndex>): FoldedTree => turned.value ?? timed.value ?? foldTree(filters.tree.value, view.weight.value, boxes);
@@ -103,23 +105,27 @@ export function createSelectionState(filters: FilterState, view: ViewState): Sel
   const turnedRows = computed(() => (turnedAt.value.tree === whole.value ? turnedAt.value.rows : NONE));
 
   const open = (box: BoxIndex): void => {
-    const run = folded.value.runOf.get(box);
-    if (run !== undefined) opened.value = { tree: whole.value, boxes: new Set([...openedHere(), ...run]) };
+    opened.value = { tree: whole.value, boxes: new Set([...openedHere(), standsFor(folded.value, box)]) };
   };
   /** Opens the run of a folded box, so that the box is on the screen. */
   const reveal = (box: BoxIndex): void => {
     if (standsFor(folded.value, box) !== box) open(box);
   };
+  // Each is one step of the address.
   const select = (box: BoxIndex): void => {
-    reveal(box);
-    selectedAt.value = at(box);
-    const isInZoom = pathTo(folded.value, box).includes(zoom.value) || pathTo(folded.value, zoom.value).includes(box);
-    if (!isInZoom) zoomAt.value = at(zoomFor(folded.value, box));
+    batch(() => {
+      reveal(box);
+      selectedAt.value = at(box);
+      const isInZoom = pathTo(folded.value, box).includes(zoom.value) || pathTo(folded.value, zoom.value).includes(box);
+      if (!isInZoom) zoomAt.value = at(zoomFor(folded.value, box));
+    });
   };
   const show = (box: BoxIndex): void => {
-    reveal(box);
-    zoomAt.value = at(zoomFor(folded.value, box));
-    selectedAt.value = at(box);
+    batch(() => {
+      reveal(box);
+      zoomAt.value = at(zoomFor(folded.value, box));
+      selectedAt.value = at(box);
+    });
   };
   return {
     tree: folded,
@@ -143,9 +149,11 @@ export function createSelectionState(filters: FilterState, view: ViewState): Sel
     },
     select,
     zoomTo: (box) => {
-      if (folded.value.runOf.has(box)) open(box);
-      else zoomAt.value = at(box);
-      selectedAt.value = at(box);
+      batch(() => {
+        if (folded.value.runOf.has(box)) open(box);
+        else zoomAt.value = at(box);
+        selectedAt.value = at(box);
+      });
     },
     zoomOut: () => {
       const from = zoom.value;
@@ -163,14 +171,16 @@ export function createSelectionState(filters: FilterState, view: ViewState): Sel
       const tree = whole.value;
       selectedAt.value = at(boxOf(tree, words.selected));
       zoomAt.value = at(boxOf(tree, words.zoom));
-      const rows = words.rows.map((row) => [row.replace("-", ""), !row.startsWith("-")] as const).map(([word, isOpen]) => [boxOf(tree, word), word, isOpen] as const);
-      // Of a row that is not in this recording the nearest caller is not meant.
-      turnedAt.value = { tree, rows: new Map(rows.filter(([box, word]) => wordOf(tree, box) === word).map(([box, , isOpen]) => [box, isOpen])) };
+      // Of a box that is not in this recording the nearest caller is not meant.
+      const named = (word: string): BoxIndex[] => [boxOf(tree, word)].filter((box) => wordOf(tree, box) === word);
+      opened.value = { tree, boxes: new Set(words.opened.flatMap(named)) };
+      turnedAt.value = { tree, rows: new Map(words.rows.flatMap((row) => named(row.replace("-", "")).map((box) => [box, !row.startsWith("-")] as const))) };
     },
     words: computed(() => ({
       selected: wordOf(whole.value, selected.value),
       zoom: wordOf(whole.value, zoom.value),
       rows: [...turnedRows.value].map(([box, isOpen]) => (isOpen ? "" : "-") + wordOf(whole.value, box)),
+      opened: [...openedHere()].map((box) => wordOf(whole.value, box)),
     })),
   };
 }

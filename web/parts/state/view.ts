@@ -17,6 +17,8 @@ export type Order = (typeof ORDERS)[number];
 export const ORDERS_OF: Partial<Readonly<Record<ViewName, readonly Order[]>>> = { flame: ORDERS, tree: ["heaviest", "inverted"] };
 export const SORTS = ["total", "self"] as const;
 export type Sort = (typeof SORTS)[number];
+/** Of Where, Compare and Threads: a part is shown until the reader asks for the rest. Also words of the address. */
+export type List = "where" | "changes" | "functions" | "threads" | "idle";
 export type Theme = "light" | "dark";
 
 export interface ViewState {
@@ -31,6 +33,8 @@ export interface ViewState {
   readonly sort: Signal<Sort | null>;
   /** The file that was chosen in the source, and the selection's own, instead of which. */
   readonly file: Signal<{ readonly file: string; readonly instead: string | null } | null>;
+  /** Whether each is shown whole. */
+  readonly lists: Readonly<Record<List, Signal<boolean>>>;
   readonly theme: Signal<Theme>;
   readonly keysShown: Signal<boolean>;
   /** On narrow screens the panel is a sheet that comes up when asked for. */
@@ -53,6 +57,7 @@ export function createViewState(weight: Weight, theme: Theme, first: ViewName): 
     by: signal<Grouping>("function"),
     sort: signal<Sort | null>(null),
     file: signal<{ file: string; instead: string | null } | null>(null),
+    lists: { where: signal(false), changes: signal(false), functions: signal(false), threads: signal(false), idle: signal(false) },
     theme: themeSignal,
     keysShown: signal(false),
     panelShown: signal(false),

@@ -1,6 +1,7 @@
 // What changed between two recordings: the answer in a sentence, each change with its interval, and the call trees of both as one.
 // Never: computes, or leaves out what the samples cannot tell.
-import { useComputed, useSignal } from "@preact/signals";
+import { useComputed } from "@preact/signals";
+import type { Signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { barOf, boxBeside, pathOf, placedBoxes, toneOf } from "../../model/changes";
@@ -42,7 +43,7 @@ function Times({ state, times }: { state: PageState; times: readonly Flag[] }): 
 
 export function CompareView({ state, onPainted }: { state: PageState; onPainted: () => void }): JSX.Element {
   useLayoutEffect(onPainted, [onPainted]);
-  const { comparison } = state;
+  const { comparison, view: { lists } } = state;
   if (comparison === null) {
     const times = timesToCompare(state);
     return (
@@ -60,9 +61,9 @@ export function CompareView({ state, onPainted }: { state: PageState; onPainted:
   return (
     <section class="compare" aria-label="What changed">
       <p class="compare-verdict">{data.verdict}</p>
-      <Rows words={data.counts} rows={data.rows} name="rows" />
+      <Rows words={data.counts} rows={data.rows} name="rows" isWhole={lists.changes} />
       <Changes state={comparison} />
-      {data.functions.length === 0 ? null : <Rows words="functions, each with all its expressions" rows={data.functions} name="functions" />}
+      {data.functions.length === 0 ? null : <Rows words="functions, each with all its expressions" rows={data.functions} name="functions" isWhole={lists.functions} />}
       <div class="compare-notes">
         {[...data.notes, data.boxesNote].map((note) => (
           <p key={note}>{note}</p>
@@ -72,8 +73,7 @@ export function CompareView({ state, onPainted }: { state: PageState; onPainted:
   );
 }
 
-function Rows({ words, rows, name }: { words: string; rows: readonly ChangedRow[]; name: string }): JSX.Element {
-  const isWhole = useSignal(false);
+function Rows({ words, rows, name, isWhole }: { words: string; rows: readonly ChangedRow[]; name: string; isWhole: Signal<boolean> }): JSX.Element {
   const certain = rows.filter((row) => row.certain).length;
   const compared = rows.filter((row) => !row.tooFew).length;
   // Certain ones come first, then those that were compared.

@@ -1,6 +1,7 @@
 // Threads as rows: what each did when, how much of its wall time it ran, and what it waited for.
 import type { JSX } from "preact";
-import { useComputed, useSignal } from "@preact/signals";
+import { useComputed } from "@preact/signals";
+import type { Signal } from "@preact/signals";
 import { threadRows } from "../../model/time/threads";
 import type { ThreadRow } from "../../model/time/threads";
 import { binCount } from "../../model/tables/moments";
@@ -20,6 +21,7 @@ const COLUMNS_MAX = 1_000;
 const LANES_MAX = 40;
 
 export function ThreadsView({ state }: { state: PageState }): JSX.Element {
+  const { lists } = state.view;
   const rows = useComputed(() => threadRows(state.filters.profile.value));
   const lanes = useComputed(() => lanesOf(state));
   const longest = Math.max(1, ...rows.value.map(({ wall }) => wall));
@@ -33,8 +35,8 @@ export function ThreadsView({ state }: { state: PageState }): JSX.Element {
         {plural(rows.value.length, "thread")}, the busiest first. {lanes.value === null ? "Each bar is wall time: solid ran, hatched waited." : "Each lane is time from left to right: solid ran, by whose code; hatched waited."} A click keeps that thread alone.
       </p>
       {list(shown)}
-      <Folded words={plural(more.length, "more thread")} count={more.length} rows={() => list(more)} />
-      <Folded words={`${plural(rows.value.length - busy.length, "thread")} that hardly ran`} count={rows.value.length - busy.length} rows={() => list(rows.value.filter(isIdle))} />
+      <Folded words={plural(more.length, "more thread")} count={more.length} rows={() => list(more)} isWhole={lists.threads} />
+      <Folded words={`${plural(rows.value.length - busy.length, "thread")} that hardly ran`} count={rows.value.length - busy.length} rows={() => list(rows.value.filter(isIdle))} isWhole={lists.idle} />
     </section>
   );
 }
@@ -53,19 +55,19 @@ function lanesOf({ recording: { profile }, filters }: PageState): Lanes | null {
 }
 
 /** Rows that are made when they are asked for. */
-function Folded({ words, count, rows }: { words: string; count: number; rows: () => JSX.Element[] }): JSX.Element | null {
-  const isOpen = useSignal(false);
+function Folded({ words, count, rows, isWhole }: { words: string; count: number; rows: () => JSX.Element[]; isWhole: Signal<boolean> }): JSX.Element | null {
   if (count === 0) return null;
   return (
     <details
       class="folded"
+      open={isWhole.value}
       data-folded
       onToggle={({ currentTarget }) => {
-        isOpen.value = currentTarget.open;
+        isWhole.value = currentTarget.open;
       }}
     >
       <summary>{words}</summary>
-      {isOpen.value ? rows() : null}
+      {isWhole.value ? rows() : null}
     </details>
   );
 }

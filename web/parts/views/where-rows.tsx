@@ -1,5 +1,4 @@
 // "Where it goes": the user's own expressions, underlined in their source, each with its chain into C.
-import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { markExpression } from "../../model/source";
 import type { WhereRow } from "../../model/rows";
@@ -13,7 +12,7 @@ const FIRST_ROWS = 3;
 const HOT_SHARE = 0.2;
 
 export function Where({ state }: { state: PageState }): JSX.Element {
-  const all = useSignal(false);
+  const all = state.view.lists.where;
   const rows = state.rows.value;
   const folded = state.recording.folded[state.view.weight.value];
   if (rows.length === 0) {
