@@ -2,7 +2,7 @@
 # GENBA_STANDALONE (folder of python-build-standalone), GENBA_S3 and GENBA_GARAGE (folders with bin/s3s-fs and bin/garage), GENBA_PYTHONS (interpreters to test with, separated by colons), FUZZ_SECONDS.
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-all check check-quick check-clippy prose bench bench-handler fuzz golden screens pictures case casebook untuned steady prepare soak test-rust test-web test-python test-cases cluster
+.PHONY: help build demo test test-all check check-quick check-clippy prose bench bench-handler fuzz golden golden-page screens pictures case casebook untuned steady prepare soak test-rust test-web test-python test-cases cluster
 
 TOOLS := $(CURDIR)/build/tools
 FUZZ_SECONDS ?= 60
@@ -92,6 +92,10 @@ fuzz: ## feed the reader damaged recordings for FUZZ_SECONDS (60), from a fixed 
 golden: ## write the newest format's golden recording to build/ and compare; earlier ones stay as they are for good
 	cargo run --quiet --package genba-format --features read --example golden -- build/golden.genba
 	@newest=$$(ls testdata/golden/v*.genba | sort -V | tail -n 1); cmp build/golden.genba "$$newest" && echo "same as $$newest"
+
+# Tests of Rust write them, and those of web/ read them, so that no number of the viewer is another one than the terminal's.
+golden-page: ## write testdata/page anew
+	UPDATE_EXPECT=1 cargo test --quiet --package genba-profile --test profiles as_the_viewer
 
 screens: build ## put real screens into README.md, docs and docs/verdicts; PAGES chooses, TRIES (3) how often each program may run
 	@make/prepare.sh tools compiled

@@ -1,15 +1,19 @@
-// Tables over a tree, and sandwiches: stacks as text in, text out.
+// Tables over a tree, and sandwiches: stacks as text in, text out. What functions and lines weigh is what the other side says:
+// crates/profile/tests/profiles/lines.rs writes it.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { groupRows } from "./groups";
 import type { Grouping } from "./groups";
+import { lineShares } from "./source";
+import { decodeProfile } from "./tables/decode";
 import { sumEverywhere } from "./tree/everywhere";
 import { sandwich } from "./tree/sandwich";
 import { oddest, splitOf } from "./tree/split";
 import { madeProfile } from "./tables/made";
 import { buildTree, placeOf, ROOT } from "./tree/tree";
 import type { Tree } from "./tree/tree";
-import type { BoxIndex, PlaceIndex } from "./units";
+import type { BoxIndex, PlaceIndex, Weight } from "./units";
 import { originName, placeName } from "./words";
 
 const nameOf = (tree: Tree, box: BoxIndex): string => placeName(placeOf(tree, box), { title: "app.py", processes: [], threads: [] });
@@ -96,4 +100,32 @@ test("a split of few samples, and one that is alike, is no claim", () => {
   assert.equal(split("foo;f;a x3 | bar;f;b x3", "f").says, null);
   assert.equal(split("foo;f;a x30 | bar;f;b x30", "f").says, "foo: a");
   assert.equal(split("foo;f;a x520 | foo;f;b x480 | bar;f;a x480 | bar;f;b x520", "f").says, null);
+});
+
+interface Golden {
+  readonly profile: unknown;
+  readonly weights: readonly {
+    readonly weight: Weight;
+    /** Of each line its share of the whole. */
+    readonly functions: readonly { readonly file: string; readonly name: string; readonly total: number; readonly lines: readonly (readonly [number, number])[] }[];
+  }[];
+}
+
+test("functions and lines of the user's own weigh what the other side says", () => {
+  const golden = JSON.parse(readFileSync("../testdata/page/lines.json", "utf8")) as Golden;
+  const profile = decodeProfile({ field: "", value: golden.profile });
+  const tree = buildTree(profile);
+  assert.equal(golden.weights.length, 3);
+  for (const { weight, functions } of golden.weights) {
+    assert.equal(functions.length, 3, weight);
+    const rows = groupRows(tree, "function", weight).flatMap((row) => {
+      const place = placeOf(tree, row.box);
+      return place.kind === "function" && place.frame.owner === "user" ? `${place.frame.file ?? ""} ${place.frame.name} ${row.total[weight]}` : [];
+    });
+    assert.deepEqual(rows.sort(), functions.map(({ file, name, total }) => `${file} ${name} ${total}`).sort());
+    const own = new Set(functions.map(({ file }) => file));
+    const shares = [...lineShares(profile, weight)].filter(([file]) => own.has(file)).flatMap(([file, lines]) => [...lines].map(([line, share]) => `${file}:${line} ${share}`));
+    const wanted = functions.flatMap(({ file, lines }) => lines.map(([line, share]) => `${file}:${line} ${share}`));
+    assert.deepEqual(shares.sort(), wanted.sort(), weight);
+  }
 });

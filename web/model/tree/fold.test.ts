@@ -1,12 +1,15 @@
-// The tree with the interpreter's runs folded: text in, text out, as in tree.test.ts.
+// The tree with the interpreter's runs folded: text in, text out, as in tree.test.ts. The runs are those of `genba tree`:
+// crates/profile/tests/profiles/tree_fold.rs writes them.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { foldTree, standsFor } from "./fold";
+import { decodeProfile } from "../tables/decode";
 import { madeProfile } from "../tables/made";
 import { buildTree, pathTo, placeOf, ROOT } from "./tree";
-import type { Tree } from "./tree";
-import type { BoxIndex } from "../units";
-import { placeName } from "../words";
+import type { Place, Tree, Weights } from "./tree";
+import type { BoxIndex, Weight } from "../units";
+import { fileName, placeName } from "../words";
 
 const nameOf = (tree: Tree, box: BoxIndex): string => placeName(placeOf(tree, box), { title: "app.py", processes: [], threads: [] });
 function drawn(tree: Tree, box: BoxIndex = ROOT): string {
@@ -65,4 +68,62 @@ test("a run that was opened has all its boxes; folded, it is its first box alone
   const open = foldTree(whole, "samples", new Set([last]));
   assert.equal(drawn(open), drawn(whole));
   assert.equal(open.depth[main], 4);
+});
+
+/** Samples, CPU and wall time. */
+type Sums = readonly [number, number, number];
+interface Line {
+  readonly depth: number;
+  readonly name: string;
+  readonly total: Sums;
+  readonly self: Sums;
+}
+interface Golden {
+  readonly profile: unknown;
+  readonly trees: readonly { readonly weight: Weight; readonly lines: readonly Line[] }[];
+}
+
+/** As the terminal writes it. */
+function lineName(place: Place): string {
+  switch (place.kind) {
+    case "function":
+      return `${place.frame.name} (${fileName(place.frame.file ?? "")}:${place.frame.firstLine ?? 0})`;
+    case "foreign":
+      return `${place.frame.name} [${fileName(place.frame.module ?? "")}]`;
+    case "state":
+      return place.state;
+    default:
+      return placeName(place, { title: "app.py", processes: [], threads: [] });
+  }
+}
+
+/** The lines of the terminal's tree: what an expression calls its function calls, and calls below 1 % have no line. */
+function linesOf(tree: Tree, weight: Weight): Line[] {
+  const weights = tree.total[weight];
+  const isExpression = (box: BoxIndex): boolean => placeOf(tree, box).kind === "expression";
+  const callsOf = (box: BoxIndex): readonly BoxIndex[] => tree.childrenOf(box, weight);
+  const sums = ({ samples, cpu, wall }: Weights, boxes: readonly BoxIndex[]): Sums => {
+    const sum = (column: Float64Array): number => boxes.reduce((all, box) => all + (column[box] ?? 0), 0);
+    return [sum(samples), sum(cpu), sum(wall)];
+  };
+  const below = (box: BoxIndex, depth: number): Line[] => {
+    const parts = [box, ...callsOf(box).filter(isExpression)];
+    const calls = parts.flatMap(callsOf).filter((call) => !isExpression(call) && (weights[call] ?? 0) >= 0.01 * (weights[ROOT] ?? 0));
+    const line = { depth, name: lineName(placeOf(tree, box)), total: sums(tree.total, [box]), self: sums(tree.self, parts) };
+    return [line, ...calls.sort((a, b) => (weights[b] ?? 0) - (weights[a] ?? 0)).flatMap((call) => below(call, depth + 1))];
+  };
+  return below(ROOT, -1).slice(1);
+}
+
+test("runs and their figures are those of the terminal's tree", () => {
+  const golden = JSON.parse(readFileSync("../testdata/page/fold.json", "utf8")) as Golden;
+  const whole = buildTree(decodeProfile({ field: "", value: golden.profile }));
+  assert.equal(golden.trees.length, 3);
+  for (const { weight, lines } of golden.trees) {
+    assert.ok(lines.some(({ name }) => name.endsWith("frames of the interpreter)")), weight);
+    assert.deepEqual(linesOf(foldTree(whole, weight, new Set()), weight), lines, weight);
+  }
+  // The thread that waits has no weight in CPU, so its frames fold in wall time only.
+  const [cpu, wall] = golden.trees.map(({ lines }) => lines.filter(({ name }) => name.startsWith("(")).length);
+  assert.deepEqual([cpu, wall], [3, 4]);
 });

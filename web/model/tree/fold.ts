@@ -1,7 +1,8 @@
 // Runs of the interpreter's own calls that a reader can do without become one box: those from the first frame of a
 // thread to the first Python function, and those that only pass a call on. A view of a tree, and itself a tree: boxes
 // keep their rows, a run is shown as its first box, and no number changes.
-// The rule is that of `genba tree` (crates/profile/src/views/tree/fold.rs); the names are compared by the tests of crates/profile/src/words/plumbing.rs.
+// The rule is that of `genba tree` (crates/profile/src/views/tree/fold.rs): testdata/page/fold.json holds both to the same runs and figures, and
+// the tests of crates/profile/src/words/plumbing.rs to the same names.
 import type { Frame } from "../tables/profile";
 import type { Place, Tree, Weights } from "./tree";
 import { parentOf, placeOf, ROOT } from "./tree";

@@ -1,8 +1,11 @@
 //! Annotated source, from a recording written as text to the page that is printed, at two widths, with and without colour.
+//! testdata/page/lines.json is read by web/model/tables.test.ts, too.
 
 use crate::notation;
-use expect_test::{Expect, expect};
+use expect_test::{Expect, expect, expect_file};
 use genba_profile::build::{Additions, profile};
+use genba_profile::export;
+use genba_profile::figures::share;
 use genba_profile::glob::Glob;
 use genba_profile::lines::{Options, json, lines, markdown, text};
 use genba_profile::paint::Paint;
@@ -10,6 +13,7 @@ use genba_profile::reading::Reading;
 use genba_profile::report::{self, By, Sort};
 use genba_profile::weight::Weight;
 use regex::Regex;
+use serde_json::Value;
 
 const SHOP: &str = "
     process 7 3.13.0 executable=/usr/bin/python3.13 argv=python3+/app/shop.py cwd=/app
@@ -375,4 +379,38 @@ fn the_numbers_are_those_of_the_report() {
     let own_ns: u64 = of_lines.iter().map(|(.., own, _)| own.cpu_ns).sum();
     let outside_ns = 45 * notation::SAMPLE_QUANTA * genba_format::QUANTUM_NS;
     assert_eq!(own_ns + outside_ns, report.whole.cpu_ns);
+}
+
+/// A recursion, in which a line and a function count once, and a collection of garbage.
+const ALSO: &str = "
+    thread 9 again
+    <module>@shop.py:24[0-19] > Shop.tax^18@shop.py:20[4-9] > Shop.tax^18@shop.py:20[4-9] > Shop.tax^18@shop.py:19[14-24] x30
+    <module>@shop.py:24[0-19] > Shop.sell^5@shop.py:7 x5 gc
+";
+
+/// What the viewer is tested against: tables, and what each function of the user's own and each of its lines weighs.
+#[test]
+fn functions_and_lines_as_the_viewer_weighs_them() {
+    let recording = notation::recording(&format!("{SHOP}{ALSO}"));
+    let reading = Reading::of(profile(&recording, &Additions::default()));
+    let weights = [Weight::Cpu, Weight::Wall, Weight::Samples].map(|weight| {
+        let options = Options { weight: Some(weight), sort: Sort::Total, ..Options::default() };
+        let found = lines(&reading, &options).expect("nothing was asked for");
+        let mut functions = Vec::new();
+        for function in &found.functions {
+            let (file, name) = (&reading.files[function.file].path, &reading.functions[function.function].name);
+            let total = function.total.by(weight);
+            let mut shares = Vec::new();
+            for line in &function.lines {
+                shares.push((line.line, share(line.total.by(weight), found.whole.by(weight))));
+            }
+            functions.push(serde_json::json!({ "file": file, "name": name, "total": total, "lines": shares }));
+        }
+        serde_json::json!({ "weight": weight.key(), "functions": functions })
+    });
+    let context = export::json::Context { genba_version: "1", recording: Some("app.genba"), warnings: &[] };
+    let tables: Value = serde_json::from_str(&export::json::json(&reading, context).expect("JSON")).expect("JSON");
+    let golden = serde_json::json!({ "profile": tables, "weights": weights });
+    let golden = serde_json::to_string_pretty(&golden).expect("JSON") + "\n";
+    expect_file!["../../../../testdata/page/lines.json"].assert_eq(&golden);
 }

@@ -1,12 +1,16 @@
 //! The tree begins at the program's first frame: which frames of the interpreter fold into one line, and which do not.
+//! testdata/page/fold.json is read by web/model/tree/fold.test.ts, too.
 
 use crate::notation;
-use expect_test::{Expect, expect};
+use expect_test::{Expect, expect, expect_file};
 use genba_profile::build::{Additions, profile};
+use genba_profile::export;
 use genba_profile::paint::Paint;
 use genba_profile::reading::Reading;
 use genba_profile::show::Show;
 use genba_profile::tree::{Options, text, tree};
+use genba_profile::weight::{Totals, Weight};
+use serde_json::{Value, json};
 
 fn check(recording: &str, options: Options, expected: Expect) {
     let reading = Reading::of(profile(&notation::recording(recording), &Additions::default()));
@@ -129,4 +133,38 @@ fn a_frame_that_does_something_is_shown() {
             100.0 %   144 ms   144 ms   144 ms   144 ms        dgemm [libblas.so.3]
         "#]],
     );
+}
+
+/// Calls that fold by one weight only: a thread that waits below frames of the interpreter, beside one of a library. Each function
+/// of the user's own calls C from one expression, because the page has a box for each.
+const SEVERAL_RUNS: &str = "
+    process 7 3.13.0 cwd=/app executable=/usr/bin/python3.13
+    _start[python3.13] > __libc_start_main[libc.so.6] > Py_RunMain[python3.13] > <module>@app.py:9 > PyObject_Vectorcall[python3.13] > cfunction_vectorcall_O[python3.13] > list_sort[python3.13] > _PyEval_Vector[python3.13] > _PyEval_EvalFrame[python3.13] > key@app.py:2 x190
+    _start[python3.13] > __libc_start_main[libc.so.6] > Py_RunMain[python3.13] > <module>@app.py:9 > PyObject_Vectorcall[python3.13] > builtin_len[python3.13] x100
+    _start[python3.13] > __libc_start_main[libc.so.6] > Py_RunMain[python3.13] > <module>@app.py:9 > work@work.py:4 > PyObject_CallOneArg[python3.13] > method_vectorcall_O[python3.13] > memcpy[libc.so.6] x50
+    _start[python3.13] > __libc_start_main[libc.so.6] > Py_RunMain[python3.13] > <module>@app.py:9 > work@work.py:4 x7
+    _start[python3.13] > __libc_start_main[libc.so.6] > Py_InitializeEx[python3.13] x1
+    thread 8 worker
+    clone3[libc.so.6] > start_thread[libc.so.6] > pythread_wrapper[python3.13] > thread_run[python3.13] > run@app.py:20 > poll[libc.so.6] x400 poll
+    clone3[libc.so.6] > start_thread[libc.so.6] > blas_thread[libblas.so] > dgemm[libblas.so] x60
+";
+
+/// What the viewer is tested against: tables, and the lines of the tree in each weight.
+#[test]
+fn runs_as_the_viewer_folds_them() {
+    let reading = Reading::of(profile(&notation::recording(SEVERAL_RUNS), &Additions::default()));
+    let figures = |of: Totals| json!([of.samples, of.cpu_ns, of.wall_ns]);
+    let trees = [Weight::Cpu, Weight::Wall, Weight::Samples].map(|weight| {
+        let options = Options { weight: Some(weight), share_min: 0.01, ..Options::default() };
+        let mut lines = Vec::new();
+        for line in text::lines(&reading, &tree(&reading, &options), &options) {
+            let (total, own) = (figures(line.total), figures(line.own));
+            lines.push(json!({ "depth": line.depth, "name": line.name, "total": total, "self": own }));
+        }
+        json!({ "weight": weight.key(), "lines": lines })
+    });
+    let context = export::json::Context { genba_version: "1", recording: Some("app.genba"), warnings: &[] };
+    let tables: Value = serde_json::from_str(&export::json::json(&reading, context).expect("JSON")).expect("JSON");
+    let golden = serde_json::to_string_pretty(&json!({ "profile": tables, "trees": trees })).expect("JSON") + "\n";
+    expect_file!["../../../../testdata/page/fold.json"].assert_eq(&golden);
 }

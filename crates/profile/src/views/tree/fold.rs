@@ -1,7 +1,7 @@
 //! Runs of the interpreter's own calls that a reader of the tree does not need: calls from the first frame of a thread to the first
 //! Python function, and calls that only pass a call on.
 //! Owns: which calls are one line. Never: takes a call out of the tree; its JSON and every export have them all.
-//! Partner: web/model/tree/fold.ts, which has the same rule for the page.
+//! Partner: web/model/tree/fold.ts, which has the same rule for the page. testdata/page/fold.json holds both to the same runs.
 
 use super::{BranchIndex, Found, Options, Step, Tree};
 use crate::rules::show::Show;
