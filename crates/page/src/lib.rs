@@ -47,7 +47,7 @@ const BODY: &str = "<body>";
 const NUMBERS: &str = "@GENBA_NUMBERS@";
 
 /// A page with more calls than these leaves rare ones out. What is below it opens at once; the page of a
-/// usual recording is below 300 kB (docs/viewer.md has sizes).
+/// usual recording is to be below 300 kB (benches/goals/page.py measures it).
 const CALLS_MAX: usize = 20_000;
 /// Of the samples, the CPU time and the wall time.
 const RARE_SHARE: f64 = 0.0002;
