@@ -9,6 +9,7 @@ use genba_profile::nameless::{Nameless, nameless};
 use genba_profile::profile::Profile;
 use genba_profile::reading::Reading;
 use genba_profile::report::{self, By, Options, json, markdown, text};
+use genba_profile::warnings::warning::Warning;
 use genba_profile::warnings::warnings;
 use genba_profile::weight::Weight;
 
@@ -136,10 +137,10 @@ pub fn closing(path: &Path, ended_ns: u64, options: &ClosingOptions) -> Result<S
 fn warnings_and_packages(profile: &Profile, weight: Weight) -> Vec<String> {
     let nameless = nameless(profile, weight).into_iter();
     let why = |file: &Nameless| match file.is_replaced {
-        true => "the file is not the one that was loaded any more".to_owned(),
+        true => "the file is not the one that was loaded any more; record again".to_owned(),
         false => packages::with_names_of(Path::new(&file.path), Path::new("/")),
     };
-    let packages = nameless.map(|file| format!("{}; {}", file.words, why(&file)));
+    let packages = nameless.map(|file| Warning::new(&file.words, why(&file)).to_string());
     warnings(profile, weight).into_iter().chain(packages).collect()
 }
 

@@ -199,7 +199,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     // Without --quiet the report says so itself.
     if options.quiet {
         let sampled = not_sampled(&build::accounts(&recording, &build::Additions::default()));
-        read::warn(&sampled.into_iter().chain(warning(&rows_of(&not_followed))).collect::<Vec<_>>());
+        let missed = sampled.into_iter().chain(warning(&rows_of(&not_followed)));
+        read::warn(&missed.map(|warning| warning.to_string()).collect::<Vec<_>>());
     }
     // A file-size limit makes a write fail; it must not end genba and lose the program's exit code.
     let _kept = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());

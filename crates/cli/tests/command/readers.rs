@@ -97,12 +97,12 @@ fn the_golden_recording() {
           100.0 %  6.00 ms  slices.py before
                                 python3.15+0x12340 → python3.15+0x12399 → memmove (libc) 51 %
         stderr
-          warning: process 4130 (/usr/bin/pypy3) was not recorded: PyPy 7.3; genba knows CPython 3.11 to 3.15
+          warning: process 4130 (/usr/bin/pypy3) was not recorded: PyPy 7.3; genba knows CPython 3.11 to 3.15; use another interpreter there: genba doctor --python PATH checks it
           warning: 3 samples, shares are ± 61 points; try --rate 10000 or a longer run
           warning: 33.3 % of the ticks gave no sample, most of them for the reason `moved` (8.3 %): the stack changed while genba read it; a thread's next sample counts the CPU time that passed; shares of short calls may be too small; genba trace counts calls
-          warning: samples cover 20.4 % of the program's CPU; 23.4 ms are in no sample (20.0 ms of it before genba was loaded)
-          warning: process 4127 (CPython 3.15.2): the program installed its own SIGURG handler
-          warning: process 4127 (CPython 3.15.2): recorded for its first 500 ms only, which is 500 ms before the run ended: --duration reached
+          warning: samples cover 20.4 % of the program's CPU; 23.4 ms are in no sample (20.0 ms of it before genba was loaded); try a longer run, which has less of it
+          warning: process 4127 (CPython 3.15.2): the program installed its own SIGURG handler; leave SIGURG to genba
+          warning: process 4127 (CPython 3.15.2): recorded for its first 500 ms only, which is 500 ms before the run ended: --duration reached; a longer --duration records more
     "#]]);
     sandbox.check(
         "check v1.genba",
@@ -217,7 +217,7 @@ fn a_cut_recording_is_shown_as_far_as_it_is_intact() {
 
               100.0 %  1.60 s  a.py:1 f
             stderr
-              warning: cut at byte 406 (block 2, field `payload`): expected 9 bytes, found 8
+              warning: cut at byte 406 (block 2, field `payload`): expected 9 bytes, found 8; copy the file again, or record again
         "#]],
     );
     sandbox.check(

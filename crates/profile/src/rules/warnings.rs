@@ -1,14 +1,17 @@
-//! What a reader should know before believing a share: few samples, losses, damage, processes without an end.
+//! What a reader should know before believing a share, and what helps: few samples, losses, damage, processes without an end.
 //! Owns: the sentences and their limits. Never: replaces a view; the view is shown as well.
 
+mod remedies;
+pub mod warning;
+
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 use crate::rules::pace::higher_rate;
 use crate::rules::verdict::not_followed;
 use crate::rules::waits::pauses;
+use crate::rules::warnings::warning::Warning;
 use crate::rules::weight::{Totals, Weight};
-use crate::tables::profile::{Clocks, Mark, MarkKind, Process, ProcessIndex, Profile, Thread};
+use crate::tables::profile::{Clocks, Mark, MarkKind, Process, Profile, Thread};
 use crate::tables::source_text::Lack;
 use crate::words::figures::{count, counted, duration, percent};
 
@@ -17,9 +20,15 @@ pub(crate) const FEW_SAMPLES: u64 = 200;
 /// Normal quantile of a 95 % interval.
 pub(crate) const QUANTILE_95: f64 = 1.96;
 
-/// Sentences without an end mark, the most important first.
+/// As sentences without an end mark.
 pub fn warnings(profile: &Profile, weight: Weight) -> Vec<String> {
-    let mut warnings = profile.faults.clone();
+    each(profile, weight).iter().map(ToString::to_string).collect()
+}
+
+/// The most important first.
+pub fn each(profile: &Profile, weight: Weight) -> Vec<Warning> {
+    let mut warnings: Vec<Warning> =
+        profile.faults.iter().map(|fault| Warning::new(fault, remedies::of_fault(fault))).collect();
     warnings.extend(not_sampled(profile));
     warnings.extend(not_followed::warning(&profile.not_followed));
     let samples = samples(profile, weight);
@@ -33,28 +42,32 @@ pub fn warnings(profile: &Profile, weight: Weight) -> Vec<String> {
     warnings.extend(stopped_early(profile));
     for process in profile.processes.iter().filter(|process| process.blocks_lost > 0) {
         let blocks = counted(process.blocks_lost, "block", "blocks");
-        warnings.push(format!("{}: {blocks} lost, the samples in them are missing here", name(process)));
+        let what = format!("{}: {blocks} lost, the samples in them are missing here", name(process));
+        warnings.push(Warning::new(what, "copy the file again, or record again"));
     }
-    warnings.extend(stops(profile));
     warnings.extend(losses(profile));
     warnings.extend(coverage(profile).filter(|_| !profile.is_imported()));
     warnings.extend(masked(profile));
     warnings.extend(changed_sources(profile));
-    for mark in &profile.marks {
-        let process = &profile.processes[mark.process];
-        match (mark.kind, &mark.text) {
-            (MarkKind::Note, Some(text)) => warnings.push(format!("{}: {text}", name(process))),
-            (MarkKind::Stopped, Some(text)) => {
-                let after = duration(mark.at_ns.saturating_sub(process.start_ns));
-                let run = process.run_ended_ns.map_or(String::new(), |ended_ns| {
-                    format!(", which is {} before the run ended", duration(ended_ns.saturating_sub(mark.at_ns)))
-                });
-                warnings.push(format!("{}: recorded for its first {after} only{run}: {text}", name(process)));
-            }
-            _ => {}
-        }
-    }
+    warnings.extend(profile.marks.iter().filter_map(|mark| told(&profile.processes[mark.process], mark)));
     warnings
+}
+
+/// What the part of genba in the process had to say.
+fn told(process: &Process, mark: &Mark) -> Option<Warning> {
+    let text = mark.text.as_deref()?;
+    match mark.kind {
+        MarkKind::Note => Some(Warning::new(format!("{}: {text}", name(process)), remedies::of_note(text))),
+        MarkKind::Stopped => {
+            let after = duration(mark.at_ns.saturating_sub(process.start_ns));
+            let run = process.run_ended_ns.map_or(String::new(), |ended_ns| {
+                format!(", which is {} before the run ended", duration(ended_ns.saturating_sub(mark.at_ns)))
+            });
+            let what = format!("{}: recorded for its first {after} only{run}: {text}", name(process));
+            Some(Warning::new(what, remedies::of_stop(text)))
+        }
+        _ => None,
+    }
 }
 
 fn samples(profile: &Profile, weight: Weight) -> u64 {
@@ -77,51 +90,55 @@ pub(crate) fn observations(profile: &Profile, weight: Weight) -> f64 {
 }
 
 /// The margin is that of a share of one half, where it is largest: 1.96 × √(0.25 / n), in percentage points.
-fn few(samples: u64, observations: f64, rate: Option<u64>) -> String {
+fn few(samples: u64, observations: f64, rate: Option<u64>) -> Warning {
     let margin = QUANTILE_95 * (0.25 / observations).sqrt() * 100.0;
     let samples = counted(samples, "sample", "samples");
     let rate = rate.map_or(String::new(), |rate| format!("--rate {rate} or "));
-    format!("{samples}, shares are ± {margin:.0} points; try {rate}a longer run")
+    Warning::new(format!("{samples}, shares are ± {margin:.0} points"), format!("try {rate}a longer run"))
 }
 
-fn why_none(profile: &Profile) -> String {
+fn why_none(profile: &Profile) -> Warning {
     let sampled = profile.accounting().sampled;
     let recorded = || profile.processes.iter().filter(|process| process.refused.is_none());
     let longest_ns = recorded().map(|process| process.wall_ns).max();
-    let why = match longest_ns {
-        _ if profile.is_imported() => "the imported file holds none".to_string(),
-        None if profile.processes.is_empty() => "no process left a block in this recording".to_string(),
-        None => "genba recorded none of the processes".to_string(),
-        Some(_) if sampled > 0 => "no thread was seen running; --weight wall shows what was waited for".to_string(),
+    let none = |why: &str, remedy: &str| Warning::new(format!("no samples: {why}"), remedy);
+    match longest_ns {
+        _ if profile.is_imported() => none("the imported file holds none", "record again, for longer"),
+        None if profile.processes.is_empty() => {
+            none("no process left a block in this recording", "record again, with -o on a disk that has room")
+        }
+        None => none("genba recorded none of the processes", remedies::of_refusal("")),
+        Some(_) if sampled > 0 => none("no thread was seen running", "--weight wall shows what was waited for"),
         Some(_) if profile.accounting().ticks > 0 => {
-            format!("none of {} ticks gave a stack", count(profile.accounting().ticks))
+            none(&format!("none of {} ticks gave a stack", count(profile.accounting().ticks)), "try a longer run")
         }
         Some(longest_ns) if longest_ns > LAST_BLOCK_NS_MAX => {
             let ran = duration(longest_ns);
-            format!(
+            let why = format!(
                 "no thread was sampled in {ran}: genba's own thread got no CPU, or the kernel showed none of the program's threads"
-            )
+            );
+            none(&why, remedies::OF_ANYTHING)
         }
         Some(longest_ns) => {
-            let ran = duration(longest_ns);
-            let rate = higher_rate(profile).map_or(String::new(), |rate| format!("; try --rate {rate}"));
-            format!("the program ended after {ran}, before the first tick{rate}")
+            let why = format!("the program ended after {}, before the first tick", duration(longest_ns));
+            let rate = higher_rate(profile).map_or("a longer run".to_string(), |rate| format!("--rate {rate}"));
+            none(&why, &format!("try {rate}"))
         }
-    };
-    format!("no samples: {why}")
+    }
 }
 
 /// Files with samples whose text may be another one by now.
-fn changed_sources(profile: &Profile) -> Option<String> {
+fn changed_sources(profile: &Profile) -> Option<Warning> {
     let changed = profile.sources.iter().filter(|source| source.lack == Some(Lack::WrittenLater));
     let paths: Vec<String> = changed.map(|source| source.path.clone()).collect();
     let named = first_few(&paths, ", ")?;
     let (are, their) = if paths.len() == 1 { ("was", "its") } else { ("were", "their") };
-    Some(format!("{named} {are} changed after the program began: {their} text is not shown"))
+    let what = format!("{named} {are} changed after the program began: {their} text is not shown");
+    Some(Warning::new(what, "record again to see it"))
 }
 
 /// A sentence for each reason: a build may start thousands of one old interpreter.
-pub fn not_sampled(profile: &Profile) -> Vec<String> {
+pub fn not_sampled(profile: &Profile) -> Vec<Warning> {
     let mut by_reason: Vec<(&str, Vec<String>)> = Vec::new();
     for process in profile.processes.iter() {
         let (Some(why), Some(pid)) = (process.refused.as_deref(), process.pid) else { continue };
@@ -136,7 +153,8 @@ pub fn not_sampled(profile: &Profile) -> Vec<String> {
     }
     let words = |(why, all): (&str, Vec<String>)| {
         let was = if all.len() == 1 { "was" } else { "were" };
-        Some(format!("{} {was} not recorded: {why}", first_few(&all, ", ")?))
+        let what = format!("{} {was} not recorded: {why}", first_few(&all, ", ")?);
+        Some(Warning::new(what, remedies::of_refusal(why)))
     };
     by_reason.into_iter().filter_map(words).collect()
 }
@@ -165,18 +183,22 @@ fn missing_ends(profile: &Profile) -> impl Iterator<Item = (&Process, Option<u64
 }
 
 /// One sentence for all of them: a pool's workers are often ended by a signal.
-fn without_end(profile: &Profile) -> Option<String> {
+fn without_end(profile: &Profile) -> Option<Warning> {
     let names: Vec<String> =
         missing_ends(profile).filter(|(_, before_ns)| before_ns.is_none()).map(|(process, _)| name(process)).collect();
     let who = first_few(&names, ", ")?;
-    let has = if names.len() == 1 { "has" } else { "have" };
-    Some(format!(
+    let (has, remedy) = match names.len() {
+        1 => ("has", "let it end by itself to have that"),
+        _ => ("have", "let them end by themselves to have that"),
+    };
+    let what = format!(
         "{who} {has} no end in this recording: killed, or still running; the last quarter of a second may be missing"
-    ))
+    );
+    Some(Warning::new(what, remedy))
 }
 
 /// Processes whose last block is long before the end of the run: when they stop, and how much may be missing.
-fn stopped_early(profile: &Profile) -> Option<String> {
+fn stopped_early(profile: &Profile) -> Option<Warning> {
     let stops: Vec<String> = missing_ends(profile)
         .filter_map(|(process, before_ns)| {
             let (after, before) = (duration(process.wall_ns), duration(before_ns?));
@@ -184,10 +206,11 @@ fn stopped_early(profile: &Profile) -> Option<String> {
         })
         .collect();
     let who = first_few(&stops, "; ")?;
-    Some(format!(
+    let what = format!(
         "the recording stops without an end in {who}: killed then, or nothing more could be written (a full disk, a \
          file-size limit), or no memory was left; what came later is missing"
-    ))
+    );
+    Some(Warning::new(what, "compare df and ulimit -a, and record again"))
 }
 
 /// `process 4127 (CPython 3.15.2)`
@@ -207,32 +230,12 @@ pub fn name(process: &Process) -> String {
     }
 }
 
-/// Somebody stopped a process; that is no loss.
-fn stops(profile: &Profile) -> Option<String> {
-    let halts = profile.marks.iter().filter(|mark| mark.kind == MarkKind::Halt);
-    let mut stopped: BTreeMap<ProcessIndex, u64> = BTreeMap::new();
-    for mark in halts {
-        let sum = stopped.entry(mark.process).or_default();
-        *sum = sum.saturating_add(mark.value.unwrap_or(0));
-    }
-    let longest = stopped.values().max().copied()?;
-    let who = match stopped.len() {
-        1 => "the process was".to_string(),
-        many => format!("{many} processes were"),
-    };
-    let at_most = if stopped.len() > 1 { " at most" } else { "" };
-    let longest = duration(longest);
-    Some(format!(
-        "{who} stopped for {longest}{at_most} (Ctrl-Z, a debugger, a frozen container): that time is in no sample"
-    ))
-}
-
 const STOPPED: &str = "stopped";
 /// The thread told its end: its CPU time is in other samples, or the warning about CPU time without samples has it.
 const ENDED: &str = "thread ended";
 
 /// More than 5 % of the ticks. The accounting counts fewer by their reasons, and nobody can do anything about them.
-fn losses(profile: &Profile) -> Option<String> {
+fn losses(profile: &Profile) -> Option<Warning> {
     let mut accounting = profile.accounting();
     for no_loss in [accounting.dropped.remove(STOPPED), accounting.refused.remove(ENDED)] {
         accounting.ticks -= no_loss.unwrap_or(0).min(accounting.ticks);
@@ -243,31 +246,43 @@ fn losses(profile: &Profile) -> Option<String> {
     }
     let (reason, ticks) = accounting.dropped.iter().chain(&accounting.refused).max_by_key(|(_, ticks)| **ticks)?;
     let (all, most) = (percent(lost, accounting.ticks), percent(*ticks, accounting.ticks));
-    let why = what_happened(reason).map_or(String::new(), |why| format!(": {why}"));
-    Some(format!("{all} % of the ticks gave no sample, most of them for the reason `{reason}` ({most} %){why}"))
+    let (why, remedy) = what_happened(reason);
+    let why = why.map_or(String::new(), |why| format!(": {why}"));
+    let what = format!("{all} % of the ticks gave no sample, most of them for the reason `{reason}` ({most} %){why}");
+    Some(Warning::new(what, remedy))
 }
 
-/// What the reason means, whether shares still hold, and what helps. A recording does not say what ran at such a tick, so a warning
-/// cannot promise that shares are fair. None: a reason that says it all.
-fn what_happened(reason: &str) -> Option<&'static str> {
+/// What the reason means and whether shares still hold (None: it says it all), and what helps. A recording does not say what ran at such a
+/// tick, so a warning cannot promise that shares are fair.
+fn what_happened(reason: &str) -> (Option<&'static str>, &'static str) {
     match reason {
-        "late" => Some(
-            "genba's thread got no CPU in time; a thread's next sample counts the CPU time that passed; fewer are lost on a \
-             quieter machine or at a lower --rate",
+        "late" => (
+            Some("genba's thread got no CPU in time; a thread's next sample counts the CPU time that passed"),
+            "fewer are lost on a quieter machine or at a lower --rate",
         ),
-        "moved" => Some(
-            "the stack changed while genba read it; a thread's next sample counts the CPU time that passed; shares of short \
-             calls may be too small; genba trace counts calls",
+        "moved" => (
+            Some(
+                "the stack changed while genba read it; a thread's next sample counts the CPU time that passed; shares of \
+                 short calls may be too small",
+            ),
+            "genba trace counts calls",
         ),
-        "no buffer" => Some(
-            "every buffer was in use; a thread's next sample counts the CPU time that passed; fewer are lost at a lower --rate",
+        "no buffer" => (
+            Some("every buffer was in use; a thread's next sample counts the CPU time that passed"),
+            "fewer are lost at a lower --rate",
         ),
-        _ => None,
+        "masked" => (None, UNBLOCK),
+        "signal taken" => (None, "leave SIGURG to genba: take the program's handler for it out"),
+        "no signal stack" => (None, "use a CPython that was not made by BOLT"),
+        "fork" | "aside" => (None, "fork less often"),
+        _ => (None, "fewer are lost on a quieter machine or at a lower --rate"),
     }
 }
 
+const UNBLOCK: &str = "unblock SIGURG there (signal.pthread_sigmask)";
+
 /// Threads that block the signal that asks them, with the CPU that is in no sample of theirs: more than 1 % of the program's.
-pub(crate) fn masked(profile: &Profile) -> Option<String> {
+pub(crate) fn masked(profile: &Profile) -> Option<Warning> {
     let all_ns = profile.clocks().cpu_ns;
     let marks = profile.marks.iter().filter(|mark| mark.kind == MarkKind::Masked);
     let mut threads: Vec<(&Thread, u64)> = marks.filter_map(|mark| masked_thread(profile, mark)).collect();
@@ -280,7 +295,8 @@ pub(crate) fn masked(profile: &Profile) -> Option<String> {
         [(only, _)] => (only.in_words(), "blocks", "its"),
         _ => (first_few(&names, ", ")?, "block", "their"),
     };
-    Some(format!("{who} {block} signals, SIGURG among them: {unseen} of {their} CPU have no stacks"))
+    let what = format!("{who} {block} signals, SIGURG among them: {unseen} of {their} CPU have no stacks");
+    Some(Warning::new(what, UNBLOCK))
 }
 
 /// The thread that a mark names, the last of this number that had begun, and its CPU that is in no sample.
@@ -301,7 +317,7 @@ fn never_sampled_ns(thread: &Thread) -> Option<u64> {
 }
 
 /// Under 99 % of the program's CPU since genba was loaded, or under 90 % of all of it: a start that takes a moment is nobody's worry.
-fn coverage(profile: &Profile) -> Option<String> {
+fn coverage(profile: &Profile) -> Option<Warning> {
     let clocks = profile.clocks();
     let since_loaded_ns = clocks.cpu_not_sampled_ns.saturating_sub(clocks.cpu_before_ns);
     let since_loaded = Clocks { cpu_not_sampled_ns: since_loaded_ns, ..clocks };
@@ -311,16 +327,20 @@ fn coverage(profile: &Profile) -> Option<String> {
     }
     let seen = format!("{}.{} %", per_mille / 10, per_mille % 10);
     let missing = duration(clocks.cpu_not_sampled_ns);
-    let mut warning = format!("samples cover {seen} of the program's CPU; {missing} are in no sample");
+    let mut what = format!("samples cover {seen} of the program's CPU; {missing} are in no sample");
+    let mut remedy = None;
     if clocks.cpu_before_ns > 0 {
-        warning += &format!(" ({} of it before genba was loaded)", duration(clocks.cpu_before_ns));
+        what += &format!(" ({} of it before genba was loaded)", duration(clocks.cpu_before_ns));
     }
     let unseen: Vec<u64> = profile.threads.iter().filter_map(never_sampled_ns).collect();
     let unseen_ns = unseen.iter().fold(0_u64, |sum, ns| sum.saturating_add(*ns));
     if unseen_ns.saturating_mul(2) > clocks.cpu_not_sampled_ns {
         let threads = counted(unseen.len() as u64, "thread that ended", "threads that ended");
-        let rate = higher_rate(profile).map_or(String::new(), |rate| format!("; --rate {rate} meets more of them"));
-        warning += &format!(", most of it of {threads} before a first sample{rate}");
+        what += &format!(", most of it of {threads} before a first sample");
+        remedy = Some(match higher_rate(profile) {
+            Some(rate) => format!("--rate {rate} meets more of them"),
+            None => "make fewer threads that live longer, such as a pool".to_string(),
+        });
     }
     if let Some(not_recorded_ns) = clocks.much_not_recorded() {
         let killed = profile
@@ -329,14 +349,20 @@ fn coverage(profile: &Profile) -> Option<String> {
             .filter(|process| process.clocks.cpu_not_recorded_ns > 0 && process.ended.is_none());
         let killed = match killed.count() {
             0 => "processes that ended".to_string(),
-            killed => format!("{} killed", counted(killed as u64, "process that was", "processes that were")),
+            killed => {
+                remedy.get_or_insert_with(|| "let processes end by themselves".to_string());
+                format!("{} killed", counted(killed as u64, "process that was", "processes that were"))
+            }
         };
-        warning +=
-            &format!("; {} of {killed} came after the last block and was not recorded", duration(not_recorded_ns));
+        what += &format!("; {} of {killed} came after the last block and was not recorded", duration(not_recorded_ns));
     }
     let paused_ns = pauses::of_all_processes_ns(profile);
     if paused_ns > 0 {
-        warning += &format!("; the program paused the sampling for {}", duration(paused_ns));
+        what += &format!("; the program paused the sampling for {}", duration(paused_ns));
+        remedy.get_or_insert_with(|| "pause for less time (genba.pause)".to_string());
     }
-    Some(warning)
+    if masked(profile).is_some() {
+        remedy.get_or_insert_with(|| "unblock SIGURG where threads block it".to_string());
+    }
+    Some(Warning::new(what, remedy.unwrap_or_else(|| "try a longer run, which has less of it".to_string())))
 }

@@ -15,6 +15,7 @@ use crate::rules::difference::{
 };
 pub use crate::rules::difference::{Run, bins_of, without};
 use crate::rules::pace::Pace;
+use crate::rules::warnings::warning::Warning;
 use crate::rules::warnings::warnings;
 use crate::rules::weight::{Choice, Weight};
 use crate::tables::file_names::shortest;
@@ -156,7 +157,8 @@ impl Comparison<'_> {
         let mut all: Vec<String> = runs().flat_map(of_run).filter(|warning| said.insert(warning.clone())).collect();
         let paces: BTreeSet<Option<u64>> = runs().map(|run| Pace::of(&run.reading).mostly_ns).collect();
         if weight == Weight::Samples && paces.len() > 1 {
-            all.push("the recordings have different intervals between ticks, so counts of samples differ; --weight cpu compares time".to_string());
+            let what = "the recordings have different intervals between ticks, so counts of samples differ";
+            all.push(Warning::new(what, "--weight cpu compares time").to_string());
         }
         all
     }

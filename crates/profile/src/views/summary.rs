@@ -9,7 +9,7 @@ use crate::rules::verdict::not_followed;
 use crate::rules::verdict::words::{Line, Said};
 use crate::rules::verdict::{Reason, Verdict};
 use crate::rules::weight::{Choice, Totals, Weight};
-use crate::tables::profile::{Accounting, Clocks, ProcessIndex, Profile, Thread, ThreadIndex};
+use crate::tables::profile::{Accounting, Clocks, MarkKind, ProcessIndex, Profile, Thread, ThreadIndex};
 use crate::tables::table::TableIndex;
 use crate::views::collections::heading::line_of_report;
 use crate::words::figures::{count, counted, duration, percent, size};
@@ -271,7 +271,7 @@ fn cpu(clocks: &Clocks) -> String {
     }
 }
 
-/// Both laws in one line, with the programs that are not in the recording; `genba check` prints the second one exactly.
+/// Both laws in one line, with what is no loss and nobody can act on; `genba check` prints the second one exactly.
 pub fn law_line(profile: &Profile) -> String {
     let ticks = profile.accounting().words();
     if profile.is_imported() {
@@ -284,5 +284,21 @@ pub fn law_line(profile: &Profile) -> String {
         Some(per_mille) => format!("{ticks} · CPU covered {}.{} %{missing}", per_mille / 10, per_mille % 10),
         None => ticks,
     };
-    [Some(law), not_followed::words(&profile.not_followed)].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+    let others = not_followed::words(&profile.not_followed);
+    [Some(law), stopped(profile), others].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+/// Somebody stopped a process: that time is in no sample, and is no loss. None: nobody did.
+fn stopped(profile: &Profile) -> Option<String> {
+    let mut stopped_ns: BTreeMap<ProcessIndex, u64> = BTreeMap::new();
+    for mark in profile.marks.iter().filter(|mark| mark.kind == MarkKind::Halt) {
+        let sum_ns = stopped_ns.entry(mark.process).or_default();
+        *sum_ns = sum_ns.saturating_add(mark.value.unwrap_or(0));
+    }
+    let longest = duration(stopped_ns.values().max().copied()?);
+    let stopped = match stopped_ns.len() {
+        1 => format!("the process was stopped for {longest}"),
+        many => format!("{} processes were stopped for {longest} at most", count(many as u64)),
+    };
+    Some(format!("{stopped} (Ctrl-Z, a debugger, a frozen container)"))
 }

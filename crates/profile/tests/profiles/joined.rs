@@ -131,8 +131,8 @@ fn what_each_recording_counted_adds_up() {
 #[test]
 fn what_is_wrong_with_one_says_with_which() {
     expect![[r#"
-        /app/app.py is not the same in b.genba as in a recording before it: it is shown as another file
-        process 7 of b.genba (CPython 3.14.0) has no end in this recording: killed, or still running; the last quarter of a second may be missing"#]].assert_eq(&warnings(&both(None), Weight::Cpu).join("\n"));
+        /app/app.py is not the same in b.genba as in a recording before it: it is shown as another file; record both with the same source
+        process 7 of b.genba (CPython 3.14.0) has no end in this recording: killed, or still running; the last quarter of a second may be missing; let it end by itself to have that"#]].assert_eq(&warnings(&both(None), Weight::Cpu).join("\n"));
 }
 
 /// A window counts from the beginning of each.

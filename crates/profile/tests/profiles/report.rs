@@ -224,7 +224,7 @@ fn what_was_not_recorded_is_no_waiting() {
     "#]]
     .assert_eq(&text::text(&reading, &report, None, Paint::Plain));
     expect![[r#"
-        process 7 (CPython 3.13.0): recorded for its first 300 ms only: --duration is over"#]]
+        process 7 (CPython 3.13.0): recorded for its first 300 ms only: --duration is over; a longer --duration records more"#]]
     .assert_eq(&warnings(&reading, Weight::Cpu).join("\n"));
 }
 

@@ -3,7 +3,11 @@
 use crate::notation;
 use expect_test::{Expect, expect};
 use genba_profile::build::{Additions, profile};
-use genba_profile::warnings::warnings;
+use genba_profile::not_followed::{FILTERED, NOT_LOADED, RIGHTS};
+use genba_profile::profile::{Mark, MarkKind, NotFollowed, ProcessIndex, Profile};
+use genba_profile::summary::law_line;
+use genba_profile::table::TableIndex;
+use genba_profile::warnings::{each, warnings};
 use genba_profile::weight::Weight;
 
 fn check(recording: &str, expected: Expect) {
@@ -38,7 +42,7 @@ fn no_samples_have_a_reason() {
     check(
         "process 7 3.13.0\n refused moved 12",
         expect![[r#"
-            no samples: none of 12 ticks gave a stack
+            no samples: none of 12 ticks gave a stack; try a longer run
             100.0 % of the ticks gave no sample, most of them for the reason `moved` (100.0 %): the stack changed while genba read it; a thread's next sample counts the CPU time that passed; shares of short calls may be too small; genba trace counts calls
         "#]],
     );
@@ -51,8 +55,8 @@ fn no_samples_have_a_reason() {
     check(
         "process 7 2.7.18 refused=no+offset+table+for+this+CPython",
         expect![[r#"
-            process 7 was not recorded: no offset table for this CPython
-            no samples: genba recorded none of the processes
+            process 7 was not recorded: no offset table for this CPython; use another interpreter there: genba doctor --python PATH checks it
+            no samples: genba recorded none of the processes; use another interpreter there: genba doctor --python PATH checks it
         "#]],
     );
 }
@@ -62,7 +66,7 @@ fn a_long_run_without_a_tick_is_not_the_programs_doing() {
     let mut profile = profile(&notation::recording("process 7 3.13.0\n rss 0ms 5"), &Additions::default());
     profile.processes.iter_mut().for_each(|process| process.wall_ns = 3_060_000_000);
     expect![
-        "no samples: no thread was sampled in 3.06 s: genba's own thread got no CPU, or the kernel showed none of the program's threads"
+        "no samples: no thread was sampled in 3.06 s: genba's own thread got no CPU, or the kernel showed none of the program's threads; genba doctor says what hinders genba here"
     ]
     .assert_eq(&warnings(&profile, Weight::Cpu).join("\n"));
 }
@@ -73,7 +77,7 @@ fn losses_and_coverage() {
         "process 7 3.13.0 cpu_before_ms=1\n f@a.py:1 x1000\n dropped late 75\n unsampled 40ms",
         expect![[r#"
             7.0 % of the ticks gave no sample, most of them for the reason `late` (7.0 %): genba's thread got no CPU in time; a thread's next sample counts the CPU time that passed; fewer are lost on a quieter machine or at a lower --rate
-            samples cover 97.5 % of the program's CPU; 41.0 ms are in no sample (1.00 ms of it before genba was loaded)
+            samples cover 97.5 % of the program's CPU; 41.0 ms are in no sample (1.00 ms of it before genba was loaded); try a longer run, which has less of it
         "#]],
     );
     check("process 7 3.13.0\n f@a.py:1 x1000\n dropped late 52\n unsampled 16ms", expect![[""]]);
@@ -92,14 +96,16 @@ fn a_thread_that_ended_is_nobodys_loss() {
     check("process 7 3.13.0\n f@a.py:1 x1000\n refused thread·ended 900", expect![[""]]);
 }
 
+/// Nobody can act on it: a line of the accounting has it.
 #[test]
 fn a_stop_is_nobodys_loss() {
-    check(
-        "process 7 3.13.0\n f@a.py:1 x1000\n dropped stopped 3000\n halt 3100ms 3000ms",
-        expect![[r#"
-            the process was stopped for 3.00 s (Ctrl-Z, a debugger, a frozen container): that time is in no sample
-        "#]],
-    );
+    let law = |recording: &str| law_line(&profile(&notation::recording(recording), &Additions::default()));
+    let stopped = "process 7 3.13.0\n f@a.py:1 x1000\n dropped stopped 3000\n halt 3100ms 3000ms";
+    check(stopped, expect![[""]]);
+    expect!["ticks 4,000 = sampled 1,000 + dropped 3,000 (stopped 3,000) + refused 0 · CPU covered 100.0 % · the process was stopped for 3.00 s (Ctrl-Z, a debugger, a frozen container)"]
+        .assert_eq(&law(stopped));
+    let two = format!("{stopped}\nprocess 8 3.13.0\n f@a.py:1 x1000\n halt 3100ms 500ms\n halt 4100ms 500ms");
+    assert!(law(&two).contains(" · 2 processes were stopped for 3.00 s at most (Ctrl-Z, "), "{}", law(&two));
 }
 
 #[test]
@@ -108,32 +114,32 @@ fn damage_and_missing_ends() {
     check(
         &killed(7),
         expect![[r#"
-        process 7 (CPython 3.13.0) has no end in this recording: killed, or still running; the last quarter of a second may be missing
+        process 7 (CPython 3.13.0) has no end in this recording: killed, or still running; the last quarter of a second may be missing; let it end by itself to have that
     "#]],
     );
     check(
         &[7, 8, 9].map(killed).concat(),
         expect![[r#"
-        process 7 (CPython 3.13.0), process 8 (CPython 3.13.0), process 9 (CPython 3.13.0) have no end in this recording: killed, or still running; the last quarter of a second may be missing
+        process 7 (CPython 3.13.0), process 8 (CPython 3.13.0), process 9 (CPython 3.13.0) have no end in this recording: killed, or still running; the last quarter of a second may be missing; let them end by themselves to have that
     "#]],
     );
     check(
         &[7, 8, 9, 10, 11].map(killed).concat(),
         expect![[r#"
-        process 7 (CPython 3.13.0), process 8 (CPython 3.13.0), process 9 (CPython 3.13.0) and 2 more have no end in this recording: killed, or still running; the last quarter of a second may be missing
+        process 7 (CPython 3.13.0), process 8 (CPython 3.13.0), process 9 (CPython 3.13.0) and 2 more have no end in this recording: killed, or still running; the last quarter of a second may be missing; let them end by themselves to have that
     "#]],
     );
     check(
         "process 7 3.13.0\n lost block\n f@a.py:1 x1000",
         expect![[r#"
-        incomplete at byte 232 (block 1, field `sequence`): expected 1, found 2 (1 lost)
-        process 7 (CPython 3.13.0): 1 block lost, the samples in them are missing here
+        incomplete at byte 232 (block 1, field `sequence`): expected 1, found 2 (1 lost); copy the file again, or record again
+        process 7 (CPython 3.13.0): 1 block lost, the samples in them are missing here; copy the file again, or record again
     "#]],
     );
     check(
         "process 7 3.13.0\n note the disk is full\n f@a.py:1 x1000",
         expect![[r#"
-        process 7 (CPython 3.13.0): the disk is full
+        process 7 (CPython 3.13.0): the disk is full; genba doctor says what hinders genba here
     "#]],
     );
 }
@@ -149,11 +155,11 @@ fn a_recording_that_stops_before_the_run_ended() {
     let last_ns = profile(&notation::recording(killed), &Additions::default()).span_ns;
     let begin_ns = notation::BEGIN_NS;
     expect![[r#"
-        process 7 (CPython 3.13.0) has no end in this recording: killed, or still running; the last quarter of a second may be missing
+        process 7 (CPython 3.13.0) has no end in this recording: killed, or still running; the last quarter of a second may be missing; let it end by itself to have that
     "#]]
     .assert_eq(&of_run(killed, begin_ns + last_ns + 500_000_000));
     expect![[r#"
-        the recording stops without an end in process 7 (CPython 3.13.0) after 1.60 s, 3.20 s before the run ended: killed then, or nothing more could be written (a full disk, a file-size limit), or no memory was left; what came later is missing
+        the recording stops without an end in process 7 (CPython 3.13.0) after 1.60 s, 3.20 s before the run ended: killed then, or nothing more could be written (a full disk, a file-size limit), or no memory was left; what came later is missing; compare df and ulimit -a, and record again
     "#]]
     .assert_eq(&of_run(killed, begin_ns + last_ns + 3_200_000_000));
 }
@@ -165,7 +171,7 @@ fn a_cut_file_shows_what_is_intact() {
     let profile = profile(&recording, &Additions::default());
     assert_eq!(profile.samples.iter().map(|group| group.samples).sum::<u64>(), 1000);
     expect![[r#"
-        cut at byte 406 (block 2, field `payload`): expected 9 bytes, found 8
+        cut at byte 406 (block 2, field `payload`): expected 9 bytes, found 8; copy the file again, or record again
     "#]]
     .assert_eq(&format!("{}\n", warnings(&profile, Weight::Cpu).join("\n")));
 }
@@ -176,7 +182,7 @@ fn what_passed_before_the_program_began_it_is_no_part_of_a_recording() {
         "process 7 3.13.0 cpu_before_ms=900
          f@a.py:1 x200",
         expect![[r#"
-            samples cover 26.2 % of the program's CPU; 900 ms are in no sample (900 ms of it before genba was loaded)
+            samples cover 26.2 % of the program's CPU; 900 ms are in no sample (900 ms of it before genba was loaded); try a longer run, which has less of it
         "#]],
     );
     check("process 7 3.13.0 cpu_before_ms=900 within=1\n f@a.py:1 x200", expect![[""]]);
@@ -193,7 +199,7 @@ fn a_pause_is_told_where_cpu_passed_unseen() {
          resume 110ms
          pause 200ms",
         expect![[r#"
-            samples cover 51.6 % of the program's CPU; 300 ms are in no sample; the program paused the sampling for 220 ms
+            samples cover 51.6 % of the program's CPU; 300 ms are in no sample; the program paused the sampling for 220 ms; pause for less time (genba.pause)
         "#]],
     );
 }
@@ -203,16 +209,16 @@ fn threads_that_block_signals_are_named_with_their_cpu() {
     check(
         "process 7 3.13.0\n thread 7 main\n f@a.py:1 x400\n thread 8 zmq\n masked 8 300ms 250ms\n unsampled 250ms",
         expect![[r#"
-            samples cover 71.9 % of the program's CPU; 250 ms are in no sample
-            thread 8 (zmq) blocks signals, SIGURG among them: 250 ms of its CPU have no stacks
+            samples cover 71.9 % of the program's CPU; 250 ms are in no sample; unblock SIGURG where threads block it
+            thread 8 (zmq) blocks signals, SIGURG among them: 250 ms of its CPU have no stacks; unblock SIGURG there (signal.pthread_sigmask)
         "#]],
     );
     check(
         "process 7 3.13.0\n thread 7 main\n f@a.py:1 x400\n thread 8 zmq\n thread 9 kafka\n thread 10 short\n \
          masked 8 300ms 250ms\n masked 9 900ms 800ms\n masked 10 10ms 0ms\n unsampled 1050ms",
         expect![[r#"
-            samples cover 37.8 % of the program's CPU; 1.05 s are in no sample
-            thread 9 (kafka) (800 ms), thread 8 (zmq) (250 ms) block signals, SIGURG among them: 1.05 s of their CPU have no stacks
+            samples cover 37.8 % of the program's CPU; 1.05 s are in no sample; unblock SIGURG where threads block it
+            thread 9 (kafka) (800 ms), thread 8 (zmq) (250 ms) block signals, SIGURG among them: 1.05 s of their CPU have no stacks; unblock SIGURG there (signal.pthread_sigmask)
         "#]],
     );
 }
@@ -222,8 +228,8 @@ fn what_a_killed_process_used_after_its_last_block_is_not_recorded() {
     check(
         "process 7 3.13.0\n f@a.py:1 x200\n reaped 8 300ms 260ms\n process 8 3.13.0 parent=7\n g@a.py:2 x100\n no end",
         expect![[r#"
-            process 8 (CPython 3.13.0) has no end in this recording: killed, or still running; the last quarter of a second may be missing
-            samples cover 82.7 % of the program's CPU; 0 ns are in no sample; 100 ms of 1 process that was killed came after the last block and was not recorded
+            process 8 (CPython 3.13.0) has no end in this recording: killed, or still running; the last quarter of a second may be missing; let it end by itself to have that
+            samples cover 82.7 % of the program's CPU; 0 ns are in no sample; 100 ms of 1 process that was killed came after the last block and was not recorded; let processes end by themselves
         "#]],
     );
 }
@@ -234,7 +240,7 @@ fn what_others_used_is_not_missing_in_a_process() {
     // tracer of the ends of threads, and of processes that are nobody's child of its: the number of the one is no process's, and the others have
     // another parent.
     let parent = "process 7 3.13.0\n f@a.py:1 x200\n";
-    let no_end = "process 8 (CPython 3.13.0) has no end in this recording: killed, or still running; the last quarter of a second may be missing\n";
+    let no_end = "process 8 (CPython 3.13.0) has no end in this recording: killed, or still running; the last quarter of a second may be missing; let it end by itself to have that\n";
     let quiet = |recording: String, expected: &str| {
         let profile = profile(&notation::recording(&recording), &Additions::default());
         let lines: Vec<String> = warnings(&profile, Weight::Cpu).iter().map(|warning| format!("{warning}\n")).collect();
@@ -246,4 +252,134 @@ fn what_others_used_is_not_missing_in_a_process() {
     quiet(format!("{parent} reaped 9 300ms 260ms\n {child}"), no_end);
     quiet(format!("{parent} reaped 9 200ms 150ms\n reaped 8 300ms 260ms\n {child} children 100ms"), no_end);
     quiet(format!("process 6 3.13.0\n reaped 8 300ms 260ms\n {parent} {child}"), no_end);
+}
+
+/// With which a remedy begins: what to do, a command, or an option.
+const REMEDIES_BEGIN_WITH: [&str; 24] = [
+    "--rate ",
+    "--weight ",
+    "a longer --duration ",
+    "allow ",
+    "begin ",
+    "compare ",
+    "copy ",
+    "fewer are lost ",
+    "fork less ",
+    "genba ",
+    "hand ",
+    "install ",
+    "leave ",
+    "let ",
+    "make ",
+    "mount ",
+    "pause for less ",
+    "raise ",
+    "record ",
+    "start ",
+    "try ",
+    "unblock ",
+    "unset ",
+    "use ",
+];
+
+/// `words`: of the warning that the test is about. Others may be beside it.
+fn check_remedy(profile: &Profile, words: &str) {
+    let found = each(profile, Weight::Cpu);
+    assert!(found.iter().any(|warning| warning.what().contains(words)), "{words}: {found:?}");
+    for warning in found {
+        let begins = REMEDIES_BEGIN_WITH.iter().any(|beginning| warning.remedy().starts_with(beginning));
+        assert!(begins, "nobody can act on this: {warning}");
+    }
+}
+
+fn check_remedy_of(recording: &str, words: &str) {
+    check_remedy(&profile(&notation::recording(recording), &Additions::default()), words);
+}
+
+#[test]
+fn each_warning_has_a_remedy() {
+    const FULL: &str = "f@a.py:1 x1000";
+    const PARENT: &str = "process 7 3.13.0\n f@a.py:1 x200\n reaped 8 300ms 260ms";
+    let one = |rest: &str, words: &str| check_remedy_of(&format!("process 7 3.13.0\n {rest}"), words);
+    one("f@a.py:1 x37", "37 samples");
+    one("rss 0ms 5", "before the first tick");
+    one("refused moved 12", "none of 12 ticks");
+    one("f@a.py:1 x3 poll", "no thread was seen running");
+    one(&format!("no end\n {FULL}"), "has no end");
+    one(&format!("lost block\n {FULL}"), "1 block lost");
+    one(&format!("lost block\n {FULL}"), "incomplete at byte");
+    one(&format!("{FULL}\n unsampled 40ms"), "samples cover");
+    let ended = "thread 8 one\n thread 9 two\n ended 8 30ms 30ms\n ended 9 20ms 1ms";
+    one(&format!("{ended}\n {FULL}\n unsampled 40ms"), "before a first sample");
+    one(&format!("{FULL}\n unsampled 300ms\n pause 10ms\n resume 110ms"), "paused the sampling");
+    let masked = "thread 8 zmq\n masked 8 300ms 250ms\n unsampled 250ms";
+    one(&format!("thread 7 main\n {FULL}\n {masked}"), "blocks signals");
+    check_remedy_of(&format!("{PARENT}\n process 8 3.13.0 parent=7\n g@a.py:2 x100\n no end"), "that was killed");
+    check_remedy_of("process 7 2.7.18 refused=no+offset+table", "was not recorded: no offset table");
+}
+
+#[test]
+fn each_reason_for_a_lost_tick_has_a_remedy() {
+    const DROPPED: [&str; 4] = ["late", "no·buffer", "fork", "aside"];
+    const REFUSED: [&str; 9] = [
+        "moved",
+        "masked",
+        "fell·asleep",
+        "unanswered",
+        "signal·taken",
+        "no·signal·stack",
+        "ambiguous",
+        "unreadable",
+        "exited",
+    ];
+    let of = |how: &str, reason: &str| {
+        let words = format!("for the reason `{}`", reason.replace('·', " "));
+        check_remedy_of(&format!("process 7 3.13.0\n f@a.py:1 x1000\n {how} {reason} 100"), &words);
+    };
+    for reason in DROPPED {
+        of("dropped", reason);
+    }
+    for reason in REFUSED {
+        of("refused", reason);
+    }
+}
+
+/// What the part of genba in a program says in words of its own, and what was seen from outside.
+#[test]
+fn words_from_elsewhere_have_a_remedy() {
+    let full = || profile(&notation::recording("process 7 3.13.0\n f@a.py:1 x1000"), &Additions::default());
+    let with_mark = |kind: MarkKind, text: &str| {
+        let mut marked = full();
+        let process = ProcessIndex::new(0);
+        marked.marks.push(Mark { process, at_ns: 1, kind, text: Some(text.to_owned()), value: None });
+        check_remedy(&marked, text);
+    };
+    for text in [
+        "the kernel does not tell CPU time any more (a seccomp filter): later CPU times are those of the samples",
+        "this interpreter's structures are not where its version says: Python frames are left out",
+        "garbage collections are not recorded: it does not export what that takes",
+        "--copies: the C library's memmove was not found, so copied bytes are not recorded",
+        "words of a newer genba",
+    ] {
+        with_mark(MarkKind::Note, text);
+    }
+    for text in ["--duration is over", "the disk is full", "no memory was left", "words of a newer genba"] {
+        with_mark(MarkKind::Stopped, text);
+    }
+    for reason in [FILTERED, RIGHTS, NOT_LOADED] {
+        let mut beside = full();
+        beside.not_followed.push(NotFollowed {
+            name: "/usr/bin/python3".to_owned(),
+            reason: reason.to_owned(),
+            count: 1,
+            is_python: true,
+            wall_ns: 2_000_000_000,
+            cpu_ns: 1_000_000_000,
+            command: "python3 burns.py".to_owned(),
+        });
+        check_remedy(&beside, "was not followed");
+    }
+    let mut damaged = full();
+    damaged.faults = vec!["newer than this genba at byte 0".to_owned(), "damaged at byte 7".to_owned()];
+    check_remedy(&damaged, "damaged at byte 7");
 }

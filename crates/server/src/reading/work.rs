@@ -7,10 +7,11 @@ use std::process::ExitCode;
 
 use genba_page::{BINS_MAX, HEAD, Room, numbers, page_around};
 use genba_profile::memory::{self, Range};
-use genba_profile::nameless::nameless;
+use genba_profile::nameless::{Nameless, nameless};
 use genba_profile::reading::Reading;
 use genba_profile::report;
 use genba_profile::tree;
+use genba_profile::warnings::warning::Warning;
 use genba_profile::warnings::warnings;
 use rustix::process::{Resource, Rlimit, setrlimit};
 
@@ -160,7 +161,11 @@ fn answer_about(ask: &Ask, opened: &[Opened]) -> Result<Answered, Failed> {
 
 /// Those of `genba report`, but for the packages that it looks for on its own machine.
 fn all_warnings(reading: &Reading, weight: genba_profile::weight::Weight) -> Vec<String> {
-    let nameless = nameless(reading, weight).into_iter().map(|file| file.words);
+    let told = |file: Nameless| match file.is_replaced {
+        true => Warning::new(file.words, "the file is not the one that was loaded any more; record again"),
+        false => Warning::new(file.words, "a build with -g that is not stripped has them"),
+    };
+    let nameless = nameless(reading, weight).into_iter().map(|file| told(file).to_string());
     warnings(reading, weight).into_iter().chain(nameless).collect()
 }
 

@@ -90,7 +90,7 @@ pub fn no_python(
 
 fn of_command(program: &Program, ending: &Ending, not_followed: &[NotFollowed], running: &[StillRunning]) -> Failure {
     let name = program.name.display();
-    let missed = not_followed::warning(not_followed);
+    let missed = not_followed::warning(not_followed).map(|warning| warning.to_string());
     let mut failure = match &missed {
         Some(missed) => Failure::no("no Python was recorded").detail(missed),
         None => Failure::no("no Python in the command"),

@@ -276,7 +276,7 @@ fn a_refused_child_is_said_in_words_even_when_quiet() {
         stdout
           python3 app.py
         stderr
-          warning: process 4127 (/opt/python3.11/bin/python3.11) was not recorded: CPython 3.10.13 is not supported; genba knows 3.11 to 3.15
+          warning: process 4127 (/opt/python3.11/bin/python3.11) was not recorded: CPython 3.10.13 is not supported; genba knows 3.11 to 3.15; use another interpreter there: genba doctor --python PATH checks it
     "#]]);
 }
 

@@ -1,6 +1,7 @@
 //! Programs that the run started and genba was not in: their words, and whether the recording can still be judged.
 //! Owns: those words and that limit. Never: counts a program's time as the recording's.
 
+use crate::rules::warnings::warning::Warning;
 use crate::tables::profile::{NotFollowed, Profile};
 use crate::words::figures::{count, counted, duration};
 
@@ -58,7 +59,7 @@ pub fn words(rows: &[NotFollowed]) -> Option<String> {
 }
 
 /// A Python that ran and is not in the recording: which, for how long, why, and what helps.
-pub fn warning(rows: &[NotFollowed]) -> Option<String> {
+pub fn warning(rows: &[NotFollowed]) -> Option<Warning> {
     let Pythons { count, wall_ns, cpu_ns } = Pythons::of(rows);
     let first = pythons(rows).max_by_key(|row| (row.cpu_ns, row.wall_ns))?;
     let (wall, cpu) = (duration(wall_ns), duration(cpu_ns));
@@ -72,14 +73,16 @@ pub fn warning(rows: &[NotFollowed]) -> Option<String> {
             format!("they ran for {wall} together ({cpu} CPU), most of it `{command}`"),
         ),
     };
-    let why = match first.reason.as_str() {
+    let (why, remedy) = match first.reason.as_str() {
         reason @ (FILTERED | REPLACED | DROPPED) => {
-            format!("{reason}; hand LD_PRELOAD and GENBA_SESSION on to it, or start genba there: genba run COMMAND")
+            (reason.to_owned(), "hand LD_PRELOAD and GENBA_SESSION on to it, or start genba there: genba run COMMAND")
         }
-        "setuid" | RIGHTS => "it runs with other rights; start genba there, as that user: genba run COMMAND".to_owned(),
-        reason => format!("the reason: {reason}; genba records CPython on glibc for x86-64"),
+        "setuid" | RIGHTS => {
+            ("it runs with other rights".to_owned(), "start genba there, as that user: genba run COMMAND")
+        }
+        reason => (format!("the reason: {reason}"), "use CPython on glibc for x86-64 there, which genba records"),
     };
-    Some(format!("{who}: {ran}; {why}"))
+    Some(Warning::new(format!("{who}: {ran}; {why}"), remedy))
 }
 
 /// Reasons that the command finds, by its look from outside.

@@ -97,7 +97,7 @@ impl Verdict {
         details.extend(self.blocks.as_ref().map(|blocks| words.blocks(blocks)));
         details.extend(self.copies.iter().map(|copies| words.copies(copies)));
         details.extend(self.allocations.iter().map(|allocations| words.allocations(allocations)));
-        details.extend(masked(profile).map(Line::from));
+        details.extend(masked(profile).map(|warning| Line::from(warning.what().to_string())));
         Said { first: words.first(), details }
     }
 }

@@ -1,0 +1,74 @@
+//! What helps against what a file, or the part of genba in a program, says of a recording in words of its own.
+//! Owns: a remedy for each of these words, and one for words that it does not know. Never: changes the words.
+
+/// A part of the words, and the remedy. The first that fits.
+type Remedies = [(&'static str, &'static str)];
+
+const OF_FAULTS: &Remedies = &[
+    ("newer than this genba", "install the newest genba"),
+    ("is shown as another file", "record both with the same source"),
+];
+const OF_ANY_FAULT: &str = "copy the file again, or record again";
+
+const OF_REFUSALS: &Remedies =
+    &[("the kernel forbids", "allow these calls in its seccomp filter"), ("/proc", "mount /proc there")];
+const OF_ANY_REFUSAL: &str = "use another interpreter there: genba doctor --python PATH checks it";
+
+const OF_STOPS: &Remedies = &[
+    ("--duration", "a longer --duration records more"),
+    ("the disk is full", "make room, or record with -o on another disk"),
+    ("cannot be written", "record with -o in another folder"),
+    ("no memory", "raise the limit (ulimit -v)"),
+    ("its first thread has ended", "let the first thread wait for the others"),
+    ("the kernel forbids", "allow these calls in its seccomp filter"),
+    ("/proc", "mount /proc there"),
+];
+
+const OF_NOTES: &Remedies = &[
+    ("a seccomp filter", "allow clock_gettime in that filter"),
+    ("the kernel shows none", "mount /proc there"),
+    ("in the dynamic linker at the fork", "record again: few forks meet such a moment"),
+    ("the main thread did not come back", "record again, for longer"),
+    ("gc.callbacks is not the list", "leave gc.callbacks in its place"),
+    ("are not recorded: ", OF_ANY_REFUSAL),
+    ("is not walked: ", OF_ANY_REFUSAL),
+    ("memmove was not found", "use a C library there that exports memmove, as glibc does"),
+    ("was not loaded, or the program has a malloc", "record again without a malloc of its own (LD_PRELOAD)"),
+    ("allocators are not its usual ones", "unset PYTHONMALLOC"),
+    ("beside too many others", "begin fewer threads at a time"),
+    ("did not wait any longer", "record again on a quieter machine"),
+    ("was held up at the fork", "record again on a quieter machine"),
+    ("can make no more threads", "raise the limit (ulimit -u, pids.max)"),
+    ("are not where its version says", OF_ANY_REFUSAL),
+    ("reads the clock of", "record again without that library"),
+    ("interpreters", "make fewer of them at a time"),
+    ("thread states", "make fewer threads at a time"),
+    ("ended so fast one after another", "start fewer of them at a time"),
+    ("SIGURG", "leave SIGURG to genba"),
+];
+
+/// As for what a newer genba, or another profiler, has to say.
+pub const OF_ANYTHING: &str = "genba doctor says what hinders genba here";
+
+/// Of a file that is damaged, or not of one piece with another.
+pub fn of_fault(words: &str) -> &'static str {
+    first(OF_FAULTS, words).unwrap_or(OF_ANY_FAULT)
+}
+
+/// Of a process that was not recorded.
+pub fn of_refusal(why: &str) -> &'static str {
+    first(OF_REFUSALS, why).unwrap_or(OF_ANY_REFUSAL)
+}
+
+/// Of a recording that ends before its process.
+pub fn of_stop(why: &str) -> &'static str {
+    first(OF_STOPS, why).unwrap_or(OF_ANYTHING)
+}
+
+pub fn of_note(words: &str) -> &'static str {
+    first(OF_NOTES, words).unwrap_or(OF_ANYTHING)
+}
+
+fn first(remedies: &Remedies, words: &str) -> Option<&'static str> {
+    remedies.iter().find(|(part, _)| words.contains(*part)).map(|(_, remedy)| *remedy)
+}
