@@ -49,7 +49,7 @@ fn two_recordings() {
                0 ns   −94.8 ms to +94.8 ms   336 ms   336 ms   app.py:2 parse ← app.py:4 check   int(row, 10)   cannot tell
 
           intervals: 98 % for all 3 sums together; so few recordings do not tell how much runs of one program differ: genba assumes 5.0 % (standard deviation)
-          to tell a change of 5 % in app.py:2 parse ← app.py:3 load: at least 28 recordings of each (genba diff A1 A2 … -- B1 B2 …)
+          to tell a change of 5 % in app.py:2 parse ← app.py:3 load: at least 28 recordings of each, or 10 of runs 6 times as long, 5.47 s (genba diff A1 A2 … -- B1 B2 …)
         stderr
     "#]]);
     sandbox.check("diff a1.genba a2.genba --limit 1", expect![[r#"
@@ -67,7 +67,7 @@ fn two_recordings() {
             1 more row, the largest 0 ns ± 92.6 ms in app.py:2 parse ← app.py:4 check (--limit 0 shows them all)
 
           intervals: 98 % for all 3 sums together; so few recordings do not tell how much runs of one program differ: genba assumes 5.0 % (standard deviation)
-          to tell a change of 5 % in app.py:2 parse ← app.py:3 load: at least 38 recordings of each (genba diff A1 A2 … -- B1 B2 …)
+          to tell a change of 5 % in app.py:2 parse ← app.py:3 load: at least 38 recordings of each, or 10 of runs 8 times as long, 5.76 s (genba diff A1 A2 … -- B1 B2 …)
         stderr
     "#]]);
 }
@@ -92,7 +92,7 @@ fn several_on_each_side() {
                0 ns   −75.0 ms to +75.0 ms   336 ms   336 ms   app.py:2 parse ← app.py:4 check   int(row, 10)   cannot tell
 
           intervals: 98 % for all 3 sums together; runs of one side differ by 0.2 % (standard deviation), beside what their samples tell
-          to tell a change of 5 % in app.py:2 parse ← app.py:3 load: 28 recordings of each (genba diff A1 A2 … -- B1 B2 …)
+          to tell a change of 5 % in app.py:2 parse ← app.py:3 load: 28 recordings of each, or 10 of runs 6 times as long, 5.47 s (genba diff A1 A2 … -- B1 B2 …)
         stderr
     "#]]);
     sandbox.check("diff --weight samples --format markdown --limit 1 a1.genba a2.genba -- b1.genba", expect![[r#"
@@ -116,7 +116,7 @@ fn several_on_each_side() {
 
           intervals: 98 % for all 3 sums together; so few recordings do not tell how much runs of one program differ: genba assumes 5.0 % (standard deviation)
 
-          to tell a change of 5 % in app.py:2 parse ← app.py:3 load: at least 28 recordings of each (genba diff A1 A2 … -- B1 B2 …)
+          to tell a change of 5 % in app.py:2 parse ← app.py:3 load: at least 28 recordings of each, or 10 of runs 6 times as long, 5.47 s (genba diff A1 A2 … -- B1 B2 …)
         stderr
     "#]]);
 }
@@ -175,7 +175,7 @@ fn filters_hold_for_each() {
              0 ns   −90.0 ms to +90.0 ms   336 ms   336 ms   app.py:2 parse ← app.py:4 check   int(row, 10)   cannot tell
 
           intervals: 98 % for all 2 sums together; so few recordings do not tell how much runs of one program differ: genba assumes 5.0 % (standard deviation)
-          to tell a change of 5 % in app.py:2 parse ← app.py:4 check: at least 48 recordings of each (genba diff A1 A2 … -- B1 B2 …)
+          to tell a change of 5 % in app.py:2 parse ← app.py:4 check: at least 48 recordings of each, or 10 of runs 10 times as long, 9.12 s (genba diff A1 A2 … -- B1 B2 …)
         stderr
     "#]]);
     sandbox.check(
@@ -298,7 +298,7 @@ fn what_is_no_pair() {
             2 more rows, the largest −336 ms ± 65.9 ms in app.py:2 parse ← app.py:4 check (--limit 0 shows them all)
 
           intervals: 98 % for all 3 sums together; so few recordings do not tell how much runs of one program differ: genba assumes 5.0 % (standard deviation)
-          to tell a change of 5 % in app.py:2 parse ← app.py:3 load: at least 72 recordings of each (genba diff A1 A2 … -- B1 B2 …)
+          to tell a change of 5 % in app.py:2 parse ← app.py:3 load: at least 72 recordings of each, or 10 of runs 16 times as long, 11.5 s (genba diff A1 A2 … -- B1 B2 …)
         stderr
           warning: few.genba: 12 samples, shares are ± 28 points; try --rate 10000 or a longer run
     "#]]);

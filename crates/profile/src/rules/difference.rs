@@ -18,7 +18,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::rules::difference::aligned::{By, Site, SiteIndex, Sites, sites_of};
-use crate::rules::difference::certainty::{Busy, Certainty, Estimate, SAMPLES_MIN, Sums, variance_of_unseen};
+use crate::rules::difference::certainty::{Busy, Certainty, Estimate, Longer, SAMPLES_MIN, Sums, variance_of_unseen};
 pub use crate::rules::difference::comparable::Run;
 use crate::rules::difference::comparable::{Facts, obstacles, uncovered_ns, unlike, waited_for_cpu};
 use crate::rules::difference::division::{Division, Ways};
@@ -103,6 +103,7 @@ pub struct Advice {
     pub runs: u32,
     /// Instead of more runs.
     pub times_longer: Option<f64>,
+    pub fewer_longer: Option<Longer>,
     pub is_enough: bool,
 }
 
@@ -410,7 +411,9 @@ impl Table {
             let change = size / 2.0 / (1.0 + ADVISED_CHANGE / 2.0) * ADVISED_CHANGE;
             let runs = certainty.runs_needed(sums, change)?;
             let is_enough = runs as usize <= self.runs_before.min(self.runs_after);
-            Some(Advice { subject, runs, times_longer: certainty.times_longer(sums, change), is_enough })
+            let times_longer = certainty.times_longer(sums, change);
+            let fewer_longer = certainty.fewer_longer(sums, change, runs);
+            Some(Advice { subject, runs, times_longer, fewer_longer, is_enough })
         });
         sort(&mut rows);
         sort(&mut functions);

@@ -8,7 +8,7 @@ pub mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::rules::difference::certainty::{Busy, ERRORS_IN_ALL_ROWS, Estimate, SAMPLES_MIN};
+use crate::rules::difference::certainty::{Busy, ERRORS_IN_ALL_ROWS, Estimate, Longer, SAMPLES_MIN};
 use crate::rules::difference::{
     ADVISED_CHANGE, Advice, Code, Difference, Row, SAMPLES_OF_EACH_SIDE_MIN, SAMPLES_OF_ONE_SIDE_MIN, Subject,
     are_too_few, difference as compare,
@@ -21,6 +21,9 @@ use crate::rules::weight::{Choice, Weight};
 use crate::tables::file_names::shortest;
 use crate::views::summary::{kept_line, law_line, who};
 use crate::words::figures::{count, counted, duration, percent, size};
+
+/// A run that a person waits for, ten times and more.
+const LONGER_RUN_NS_MAX: f64 = 120e9;
 
 /// Two sides, and what is said of them.
 pub struct Comparison<'r> {
@@ -256,11 +259,23 @@ impl Comparison<'_> {
             return format!("{change} is certain with {runs} of each, or fewer");
         }
         let at_least = if self.difference.certainty.spread.freedom.is_none() { "at least " } else { "" };
-        let longer = advice.times_longer.filter(|times| *times > 1.0);
-        let longer = longer.map_or(String::new(), |times| {
+        // Many short runs take less time in all than a few long ones, so they come first.
+        let as_now = advice.times_longer.filter(|times| *times > 1.0).map(|times| {
             format!(", or as many as now, each {:.0} times as long or with so much higher a --rate", times.ceil())
         });
+        let longer = as_now.or_else(|| self.fewer_longer(advice.fewer_longer?)).unwrap_or_default();
         format!("to tell {change}: {at_least}{runs} of each{longer} (genba diff A1 A2 … -- B1 B2 …)")
+    }
+
+    /// `, or 10 of runs 6 times as long, 5.47 s`. None: a part of a run has another length, or nobody waits for that one.
+    fn fewer_longer(&self, longer: Longer) -> Option<String> {
+        let longest_ns = self.before.iter().chain(self.after).map(|run| run.reading.wall_ns()).max()?;
+        let times = longer.times.ceil();
+        let length_ns = longest_ns as f64 * times;
+        let is_made = longest_ns > 0 && length_ns <= LONGER_RUN_NS_MAX && !self.is_of_parts();
+        is_made.then(|| {
+            format!(", or {} of runs {times:.0} times as long, {}", longer.runs, duration(length_ns as u64))
+        })
     }
 
     /// `orders.py:16 parse ← orders.py:29 load`
@@ -309,12 +324,17 @@ impl Comparison<'_> {
         }
     }
 
-    /// ` of CPU a run`; of times in a run ` of CPU`
-    fn of_each(&self) -> String {
+    /// Of times in a run.
+    fn is_of_parts(&self) -> bool {
         let is_part = |run: &Run| {
             run.reading.kept.as_ref().is_some_and(|kept| kept.flags.iter().any(|flag| flag.starts_with("--time")))
         };
-        let a_run = if self.before.iter().chain(self.after).any(is_part) { "" } else { " a run" };
+        self.before.iter().chain(self.after).any(is_part)
+    }
+
+    /// ` of CPU a run`; of times in a run ` of CPU`
+    fn of_each(&self) -> String {
+        let a_run = if self.is_of_parts() { "" } else { " a run" };
         format!("{}{a_run}", self.unit())
     }
 

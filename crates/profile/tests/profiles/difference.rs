@@ -162,7 +162,7 @@ fn what_is_on_one_side_only_is_there() {
               +960 ms   +754 ms to +1.17 s   160 ms   1.12 s   app.py parse ← app.py load   2 expressions
 
             intervals: 98 % for all 5 sums together; so few recordings do not tell how much runs of one program differ: genba assumes 5.0 % (standard deviation)
-            to tell a change of 5 % in app.py parse ← app.py load: at least 47 recordings of each (genba diff A1 A2 … -- B1 B2 …)
+            to tell a change of 5 % in app.py parse ← app.py load: at least 47 recordings of each, or 10 of runs 11 times as long, 12.8 s (genba diff A1 A2 … -- B1 B2 …)
         "#]],
     );
 }

@@ -178,6 +178,7 @@ fn machines_read_the_same() {
             },
             "runs": 10,
             "times_longer": null,
+            "fewer_longer": null,
             "is_enough": false
           },
           "warnings": [

@@ -30,6 +30,10 @@ const FREEDOM_OF_ALL_ROWS: f64 = 4.0;
 /// To ask for fewer recordings on a side is no advice: with five the factor is near its least.
 const ADVISED_RUNS_MIN: u32 = 5;
 const ADVISED_RUNS_MAX: u32 = 1000;
+/// Of longer runs: as many tell by how much they differ, and a person waits for them.
+const LONGER_RUNS_MIN: u32 = 10;
+/// More of them are asked for before each is longer than so many times what it was.
+const TIMES_LONGER_MAX: f64 = 50.0;
 /// Of changes that large, 95 % are found with the runs that are asked for.
 const POWER_QUANTILE: f64 = 1.645;
 /// A row with fewer samples in one run of each side together is not compared.
@@ -77,6 +81,13 @@ impl Estimate {
     pub fn margin(&self) -> f64 {
         (self.high - self.low) / 2.0
     }
+}
+
+/// Recordings on each side, each so many times as long as those there are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Longer {
+    pub runs: u32,
+    pub times: f64,
 }
 
 /// The part of its time that a run waited for a CPU: on each side, of the run that waited most.
@@ -216,6 +227,21 @@ impl Certainty {
         let shown = (self.squared_error(row) / self.sides() - own) * at_most(freedom);
         let between = shown.max((ADVISED_SPREAD_MIN * middle(row)).powi(2));
         (between < allowed && own > 0.0).then(|| own / (allowed - between)).filter(|times| *times <= 100.0)
+    }
+
+    /// What does as well as `runs` recordings on each side: fewer ones that are longer. None: their samples would not do it.
+    #[must_use]
+    pub fn fewer_longer(&self, row: &Sums, change: f64, runs: u32) -> Option<Longer> {
+        let own = own_variance(row);
+        let between = self.advised_variance(row) - own;
+        let change = change - self.uncovered;
+        let times = |runs: u32| {
+            let tell = self.tell.get((runs - ADVISED_RUNS_MIN) as usize)?;
+            let allowed = (change / tell).powi(2);
+            (change > 0.0 && between < allowed && own > 0.0).then(|| own / (allowed - between))
+        };
+        let longer = |runs: u32| times(runs).map(|times| Longer { runs, times });
+        (LONGER_RUNS_MIN..runs).filter_map(longer).find(|longer| longer.times <= TIMES_LONGER_MAX)
     }
 
     /// Of one run, as advice has to count with it: no promise is kept with what a few runs happened to differ by.

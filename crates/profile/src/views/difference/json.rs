@@ -124,7 +124,14 @@ struct AdvicePage<'a> {
     caller: Option<CodePage<'a>>,
     runs: u32,
     times_longer: Option<f64>,
+    fewer_longer: Option<LongerPage>,
     is_enough: bool,
+}
+
+#[derive(Serialize)]
+struct LongerPage {
+    runs: u32,
+    times: f64,
 }
 
 /// `rows_max`: of each list; None: all.
@@ -170,6 +177,7 @@ pub fn json(comparison: &Comparison, rows_max: Option<usize>, warnings: &[String
                 caller: caller.map(code_page),
                 runs: advice.runs,
                 times_longer: advice.times_longer,
+                fewer_longer: advice.fewer_longer.map(|longer| LongerPage { runs: longer.runs, times: longer.times }),
                 is_enough: advice.is_enough,
             }
         }),

@@ -202,3 +202,18 @@ fn longer_runs_help_where_samples_are_few_alone() {
         "nothing is known of other runs"
     );
 }
+
+#[test]
+fn fewer_longer_runs_do_as_well() {
+    for (before, after) in [(vec![100.0], vec![100.0]), (vec![100.0; 3], vec![100.0; 3])] {
+        let row = sums(&before, &after, 8.0);
+        let of = |row: &Sums| Certainty::of(&[], row, 10, Busy::default());
+        let runs = of(&row).runs_needed(&row, 5.0).expect("a number of runs");
+        let longer = of(&row).fewer_longer(&row, 5.0, runs).expect("more samples tell");
+        assert!((LONGER_RUNS_MIN..runs).contains(&longer.runs) && longer.times > 1.0, "{longer:?}, not {runs}");
+        assert!(longer.times <= TIMES_LONGER_MAX, "{longer:?}");
+        // Runs of that length, and a thousandth longer.
+        let same = sums(&before, &after, 8.0 / (longer.times * 1.001).sqrt());
+        assert_eq!(of(&same).runs_needed(&same, 5.0), Some(longer.runs));
+    }
+}
