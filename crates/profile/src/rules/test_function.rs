@@ -1,5 +1,6 @@
 //! Which test a stack belongs to: pytest and unittest call tests from functions of theirs that are known by name.
-//! Owns: those functions. Never: tells the parameters of a test: all calls of one function are one test.
+//! Owns: those functions. Never: tells the parameters of a test: all calls of one function are one test, as no recording has arguments
+//! or the environment (docs/recipes/pytest.md).
 
 use crate::tables::owner::Owner;
 use crate::tables::profile::{FunctionIndex, Home, NodeIndex, Profile};
