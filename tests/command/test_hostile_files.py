@@ -113,6 +113,18 @@ def callers_of_one_function(count: int) -> Iterable[bytes]:
     yield b"00"
 
 
+def called_by_the_same(called: int, callers: int) -> Iterable[bytes]:
+    """Functions that all have the same callers, by two references of five bytes each."""
+    reference = lambda number: b"r" + struct.pack("<i", number)
+    function = lambda line: b"\x03r\1\0\0\0i" + struct.pack("<i", line) + b"r\2\0\0\0"
+    yield ROW + b")\x05" + NUMBERS + b"{r\0\0\0\0\xa9\x04" + NUMBERS
+    yield from (b"\xa9" + function(line) + reference(3) for line in range(2, callers + 1))
+    # Values 0 to 2 are the first function, its file and its name, 3 is what each caller had, those from 4 on are callers.
+    same = b"".join(reference(caller) + reference(3) for caller in range(4, callers + 3))
+    yield from (b"0)" + function(callers + line) + b")\x05" + NUMBERS + b"{" + same for line in range(1, called + 1))
+    yield b"00"
+
+
 def functions_alone(count: int) -> Iterable[bytes]:
     """Each another one, of 45 bytes."""
     yield b"{"
@@ -123,6 +135,7 @@ def functions_alone(count: int) -> Iterable[bytes]:
 # And how many bytes they have at least.
 LARGE_PROFS: dict[str, tuple[Callable[[], Iterable[bytes]], int]] = {
     "callers of one function": (lambda: callers_of_one_function(900_000), 19_000_000),
+    "the same callers of many": (lambda: called_by_the_same(2_000, 1_000), 19_900_000),
     "functions alone": (lambda: functions_alone(400_000), 18_000_000),
 }
 

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use genba_format::{Recording, proto};
-use genba_pstats::{Callers, Function, Prof, Row};
+use genba_pstats::{Callers, Function, Functions, Prof, Row};
 
 use crate::builder::{Builder, Frame, Sample};
 use crate::room::Room;
@@ -52,7 +52,7 @@ pub(crate) fn prof_of(bytes: &[u8], room: &mut Room) -> Result<Prof, Refused> {
 /// It needs more room.
 pub(crate) fn recording(prof: &Prof, bytes: &[u8], start: proto::Start, room: Room) -> Result<Recording, Refused> {
     let mut samples = Samples::new(prof.is_sampled, room)?;
-    prof.rows.iter().try_for_each(|row| samples.row(row))?;
+    prof.rows.iter().try_for_each(|row| samples.row(row, &prof.functions))?;
     Ok(samples.builder.finish(bytes, start, 0))
 }
 
@@ -69,25 +69,26 @@ impl Samples {
         Ok(Samples { builder, thread, is_sampled })
     }
 
-    fn row(&mut self, row: &Row) -> Result<(), Refused> {
+    fn row(&mut self, row: &Row, functions: &Functions) -> Result<(), Refused> {
+        let function = &functions[row.function];
         let own_ns = nanoseconds(row.own_s);
         match &row.callers {
             // Its counts are those of whole stacks: only the function's own are its samples.
-            _ if self.is_sampled => self.add(None, &row.function, row.primitive_calls, own_ns),
+            _ if self.is_sampled => self.add(None, function, row.primitive_calls, own_ns),
             Callers::Timed(callers) => {
                 let (mut calls_left, mut own_left_ns) = (row.calls, own_ns);
                 for (caller, timing) in callers {
                     let (calls, own_ns) = (timing.calls, nanoseconds(timing.own_s));
-                    self.add(Some(caller), &row.function, calls, own_ns)?;
+                    self.add(Some(&functions[*caller]), function, calls, own_ns)?;
                     calls_left = calls_left.saturating_sub(calls);
                     own_left_ns = own_left_ns.saturating_sub(own_ns);
                 }
-                self.add(None, &row.function, calls_left, own_left_ns)
+                self.add(None, function, calls_left, own_left_ns)
             }
             Callers::Counted(callers) => {
                 // Which part of the time is whose is known of one caller alone.
                 let only = callers.first().filter(|(_, calls)| callers.len() == 1 && *calls == row.calls);
-                self.add(only.map(|(caller, _)| caller), &row.function, row.calls, own_ns)
+                self.add(only.map(|(caller, _)| &functions[*caller]), function, row.calls, own_ns)
             }
         }
     }

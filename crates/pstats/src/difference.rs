@@ -43,8 +43,9 @@ pub fn difference(before: &Stats, after: &Stats, order: Order, rows_max: Option<
     let mut rows: Vec<Changed> = Vec::new();
     for (side, stats) in [before, after].into_iter().enumerate() {
         for row in stats.rows() {
-            let place = *place_of.entry(&row.function).or_insert_with(|| {
-                rows.push(Changed::of(&row.function));
+            let function = &stats.functions[row.function];
+            let place = *place_of.entry(function).or_insert_with(|| {
+                rows.push(Changed::of(function));
                 rows.len() - 1
             });
             rows[place].add(side, row);

@@ -19,7 +19,7 @@ mod text;
 
 pub use browser::{Answer, Browser, Completion, Loading, NotLoaded, completion};
 pub use difference::{Difference, Order, difference};
-pub use functions::{Awaits, Callers, Function, Prof, Row, Timing};
+pub use functions::{Awaits, Callers, Function, FunctionId, Functions, Prof, Row, Timing};
 pub use marshal::Damaged;
 pub use prof::{is_prof, read, read_within};
 pub use restriction::{OutOfRange, Restriction};

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use crate::functions::{Function, Timing};
+use crate::functions::{FunctionId, Timing};
 
 /// Longer than any path and qualified name: what is longer is no name.
 const TEXT_BYTES_MAX: usize = 1 << 14;
@@ -29,7 +29,7 @@ pub(crate) enum Value {
     Text(Arc<str>),
     Whole(i64),
     Real(f64),
-    Function(Function),
+    Function(FunctionId),
     Timing(Timing),
     /// Of these no reference is followed.
     Other(&'static str),

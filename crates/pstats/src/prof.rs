@@ -1,18 +1,17 @@
 //! What a `.prof` file holds: a dict from functions to their counts, times and callers, and behind it what `genba trace` adds.
 //! Owns: which shapes a file may have. Never: adds up or orders.
 
-use std::collections::HashMap;
-
-use crate::functions::{Awaits, Callers, Function, Prof, Row, Timing, without_doubles};
+use crate::functions::{Awaits, Callers, Function, FunctionId, Functions, PlaceOf, Prof, Row, Timing};
 use crate::marshal::{Damaged, Reader, Tuple, Value};
 
 /// Names that are spelled out in a file, together: so much in any case, and so much for each byte of the file. Five bytes that refer
 /// to a name may give a function a name of any length, and each function keeps its own.
 const NAME_BYTES_MIN: usize = 16 << 20;
 const NAME_BYTES_A_BYTE: usize = 4;
-/// A row and its place, and a caller and what sorts it out, in memory.
-const ROW_BYTES: u64 = 320;
-const CALLER_BYTES: u64 = 160;
+/// In memory, each twice, since lists grow by doubling: a row; a function, what finds its number, and its places; a caller.
+const ROW_BYTES: u64 = 160;
+const FUNCTION_BYTES: u64 = 160;
+const CALLER_BYTES: u64 = 80;
 /// A value that may be referred to.
 const REFERENCE_BYTES: u64 = 96;
 /// How awaits begin: with a key that no profile has.
@@ -48,21 +47,23 @@ pub fn read_within(bytes: &[u8], room_bytes: &mut u64) -> Result<Prof, Damaged> 
         room_bytes: *room_bytes,
         references_counted: 0,
         reader: Reader::new(bytes),
+        functions: Functions::default(),
+        places: PlaceOf::default(),
         name_bytes_left: NAME_BYTES_MIN + NAME_BYTES_A_BYTE * bytes.len(),
         counts_left: COUNTS_MAX,
     };
     file.reader.dict("a dict of functions")?;
     let mut rows: Vec<Row> = Vec::new();
-    let mut row_of: HashMap<Function, usize> = HashMap::new();
+    let mut row_of = PlaceOf::default();
     let mut is_sampled = false;
     while let Some(function) = file.key(&mut is_sampled)? {
         file.take(ROW_BYTES)?;
         let row = file.row(function)?;
         // As in a dict of Python's: the last one counts, in the place of the first.
-        match row_of.get(&row.function) {
-            Some(known) => rows[*known] = row,
+        match row_of.get(function) {
+            Some(known) => rows[known] = row,
             None => {
-                row_of.insert(row.function.clone(), rows.len());
+                row_of.set(function, rows.len());
                 rows.push(row);
             }
         }
@@ -70,20 +71,23 @@ pub fn read_within(bytes: &[u8], room_bytes: &mut u64) -> Result<Prof, Damaged> 
     let awaits = file.awaits(&bytes[file.reader.byte()..])?;
     let rest_bytes = (bytes.len() - file.reader.byte()) as u64;
     *room_bytes = file.room_bytes;
-    Ok(Prof { rows, awaits, is_sampled, rest_bytes })
+    Ok(Prof { functions: file.functions, rows, awaits, is_sampled, rest_bytes })
 }
 
 struct File<'a> {
     room_bytes: u64,
     references_counted: usize,
     reader: Reader<'a>,
+    functions: Functions,
+    /// Of functions in the list that is read.
+    places: PlaceOf,
     name_bytes_left: usize,
     counts_left: u64,
 }
 
 impl File<'_> {
     /// None: no further one. The mark of the sampling profiler is passed over.
-    fn key(&mut self, is_sampled: &mut bool) -> Result<Option<Function>, Damaged> {
+    fn key(&mut self, is_sampled: &mut bool) -> Result<Option<FunctionId>, Damaged> {
         const WHAT: &str = "a function (file, line, name)";
         loop {
             if self.reader.peek() == Some(b'0') {
@@ -109,13 +113,13 @@ impl File<'_> {
         }
     }
 
-    fn function(&mut self, what: &str) -> Result<Function, Damaged> {
+    fn function(&mut self, what: &str) -> Result<FunctionId, Damaged> {
         let begin = self.reader.byte();
         let tuple = self.reader.tuple(what)?;
         self.function_of(begin, tuple, what)
     }
 
-    fn function_of(&mut self, begin: usize, tuple: Tuple, what: &str) -> Result<Function, Damaged> {
+    fn function_of(&mut self, begin: usize, tuple: Tuple, what: &str) -> Result<FunctionId, Damaged> {
         let place = match tuple {
             Tuple::Reference(Value::Function(function)) => return Ok(function),
             Tuple::Reference(_) => {
@@ -127,18 +131,21 @@ impl File<'_> {
         let file = self.reader.text("the file of a function")?;
         let line = self.reader.whole("the line of a function")?;
         let name = self.reader.text("the name of a function")?;
-        let left = self.name_bytes_left.checked_sub(file.len() + name.len());
+        let name_bytes = file.len() + name.len();
+        let left = self.name_bytes_left.checked_sub(name_bytes);
         self.name_bytes_left = left.ok_or_else(|| {
             self.reader.wrong(begin, "names that are together not many times as large as the file", "more".to_owned())
         })?;
-        self.take((file.len() + name.len()) as u64)?;
-        let function = Function { file, line, name };
-        self.reader.name(place, || Value::Function(function.clone()));
+        let known = self.functions.count();
+        let function = self.functions.id(Function { file, line, name });
+        let is_new = self.functions.count() > known;
+        self.take(name_bytes as u64 + if is_new { FUNCTION_BYTES } else { 0 })?;
+        self.reader.name(place, || Value::Function(function));
         Ok(function)
     }
 
     /// What `genba trace` writes behind the profile, where marshal does not look: a dict with one key. `rest`: from here to the end.
-    fn awaits(&mut self, rest: &[u8]) -> Result<Vec<(Function, Awaits)>, Damaged> {
+    fn awaits(&mut self, rest: &[u8]) -> Result<Vec<(FunctionId, Awaits)>, Damaged> {
         let is_cut = !rest.is_empty() && AWAITS.starts_with(rest);
         if !rest.starts_with(AWAITS) && !is_cut {
             return Ok(Vec::new());
@@ -148,7 +155,6 @@ impl File<'_> {
         self.reader.dict("a dict of awaits by function")?;
         let mut awaits = Vec::new();
         while self.reader.peek() != Some(b'0') {
-            self.take(CALLER_BYTES)?;
             let function = self.function("a function that awaits (file, line, name)")?;
             let begin = self.reader.byte();
             match self.reader.tuple("a count, a time and a count of awaits")? {
@@ -158,7 +164,8 @@ impl File<'_> {
             let count = self.count("a count of awaits")?;
             let waited_s = self.reader.seconds("the time of awaits")?;
             let open = self.count("a count of awaits that had not ended")?;
-            awaits.push((function, Awaits { count, waited_s, open }));
+            let is_new = self.places.put(&mut awaits, function, Awaits { count, waited_s, open });
+            self.take_caller(is_new)?;
         }
         self.reader.skip();
         let end = self.reader.byte();
@@ -166,7 +173,12 @@ impl File<'_> {
             return Err(self.reader.wrong(end, "the end of the awaits", "another value".to_owned()));
         }
         self.reader.skip();
-        Ok(without_doubles(awaits))
+        Ok(awaits)
+    }
+
+    /// One that the list had is no more memory.
+    fn take_caller(&mut self, is_new: bool) -> Result<(), Damaged> {
+        self.take(if is_new { CALLER_BYTES } else { 0 })
     }
 
     fn take(&mut self, bytes: u64) -> Result<(), Damaged> {
@@ -182,7 +194,7 @@ impl File<'_> {
         Ok(())
     }
 
-    fn row(&mut self, function: Function) -> Result<Row, Damaged> {
+    fn row(&mut self, function: FunctionId) -> Result<Row, Damaged> {
         const WHAT: &str = "a tuple of counts, times and callers";
         let begin = self.reader.byte();
         match self.reader.tuple(WHAT)? {
@@ -207,12 +219,13 @@ impl File<'_> {
                 self.reader.skip();
                 break;
             }
-            self.take(CALLER_BYTES)?;
             let caller = self.function("a caller (file, line, name)")?;
             let begin = self.reader.byte();
             let is_number = matches!(self.reader.peek(), Some(b'i' | b'I' | b'l'));
             if is_number && timed.is_empty() {
-                counted.push((caller, self.count(WHAT)?));
+                let calls = self.count(WHAT)?;
+                let is_new = self.places.put(&mut counted, caller, calls);
+                self.take_caller(is_new)?;
                 continue;
             }
             let (value, place) = match self.reader.tuple(WHAT)? {
@@ -220,7 +233,9 @@ impl File<'_> {
                 // A small number, which Python has once.
                 Tuple::Reference(Value::Whole(whole)) if timed.is_empty() => match u64::try_from(whole) {
                     Ok(calls) => {
-                        counted.push((caller, self.counted(begin, WHAT, calls)?));
+                        let calls = self.counted(begin, WHAT, calls)?;
+                        let is_new = self.places.put(&mut counted, caller, calls);
+                        self.take_caller(is_new)?;
                         continue;
                     }
                     Err(_) => return Err(self.reader.wrong(begin, WHAT, format!("{whole}"))),
@@ -241,13 +256,13 @@ impl File<'_> {
                 }
             };
             self.reader.name(place, || Value::Timing(timing));
-            timed.push((caller, timing));
+            let is_new = self.places.put(&mut timed, caller, timing);
+            self.take_caller(is_new)?;
         }
-        Ok(if counted.is_empty() {
-            Callers::Timed(without_doubles(timed))
-        } else {
-            Callers::Counted(without_doubles(counted))
-        })
+        // Most functions have one or two callers, and a list begins with room for four.
+        timed.shrink_to_fit();
+        counted.shrink_to_fit();
+        Ok(if counted.is_empty() { Callers::Timed(timed) } else { Callers::Counted(counted) })
     }
 
     fn count(&mut self, what: &str) -> Result<u64, Damaged> {

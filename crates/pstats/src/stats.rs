@@ -6,23 +6,24 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::functions::{Awaits, Callers, Function, Prof, Row, Timing, without_doubles};
+use crate::functions::{Awaits, Callers, Function, FunctionId, Functions, PlaceOf, Prof, Row, Timing};
 use crate::sort::{Key, UnknownKey, sort_keys};
 
 #[derive(Clone, Debug)]
 pub struct Stats {
     /// What the file is called in the listing, and each that was added.
     pub(crate) files: Vec<String>,
+    pub(crate) functions: Functions,
     pub(crate) rows: Vec<Row>,
-    pub(crate) row_of: HashMap<Function, usize>,
-    pub(crate) awaits: Vec<(Function, Awaits)>,
+    pub(crate) row_of: PlaceOf,
+    pub(crate) awaits: Vec<(FunctionId, Awaits)>,
     pub(crate) calls: u64,
     pub(crate) primitive_calls: u64,
     pub(crate) own_s: f64,
     /// Characters of the longest function.
     pub(crate) width: usize,
     /// Those that an old profiler called itself.
-    pub(crate) top_level: Vec<Function>,
+    pub(crate) top_level: Vec<FunctionId>,
     pub(crate) is_sampled: bool,
     pub(crate) order: Option<Ordered>,
 }
@@ -40,8 +41,9 @@ impl Stats {
     pub fn new(prof: Prof, called: String) -> Stats {
         let mut stats = Stats {
             files: vec![called],
+            functions: prof.functions,
             rows: Vec::new(),
-            row_of: HashMap::with_capacity(prof.rows.len()),
+            row_of: PlaceOf::default(),
             awaits: prof.awaits,
             calls: 0,
             primitive_calls: 0,
@@ -55,11 +57,11 @@ impl Stats {
             stats.calls = stats.calls.saturating_add(row.calls);
             stats.primitive_calls = stats.primitive_calls.saturating_add(row.primitive_calls);
             stats.own_s += row.own_s;
-            stats.width = stats.width.max(row.function.width());
-            if row.callers.functions().any(Function::is_old_profiler) {
-                stats.top_level.push(row.function.clone());
+            stats.width = stats.width.max(stats.functions[row.function].width());
+            if row.callers.functions().any(|caller| stats.functions[caller].is_old_profiler()) {
+                stats.top_level.push(row.function);
             }
-            stats.row_of.insert(row.function.clone(), place);
+            stats.row_of.set(row.function, place);
         }
         // Each function is there once: they stay where they are.
         stats.rows = prof.rows;
@@ -96,38 +98,45 @@ impl Stats {
         self.calls = self.calls.saturating_add(other.calls);
         self.primitive_calls = self.primitive_calls.saturating_add(other.primitive_calls);
         self.own_s += other.own_s;
-        for function in other.top_level {
+        let ids = self.ids_of(other.functions, |function| function);
+        for function in other.top_level.into_iter().map(|function| ids[function.index()]) {
             if !self.top_level.contains(&function) {
                 self.top_level.push(function);
             }
         }
         self.width = self.width.max(other.width);
         self.order = None;
-        self.awaits = summed(std::mem::take(&mut self.awaits), other.awaits, add_awaits);
+        let mut places = PlaceOf::default();
+        let awaits = other.awaits.into_iter().map(|(function, awaits)| (ids[function.index()], awaits)).collect();
+        self.awaits = summed(std::mem::take(&mut self.awaits), awaits, &mut places, add_awaits);
         for row in other.rows {
-            self.insert(row);
+            self.insert(row.renumbered(&ids, &mut places), &mut places);
         }
+    }
+
+    /// The numbers here of functions that had others, changed or as they are.
+    fn ids_of(&mut self, functions: Functions, change: impl Fn(Function) -> Function) -> Vec<FunctionId> {
+        functions.into_all().into_iter().map(|function| self.functions.id(change(function))).collect()
     }
 
     /// Files lose their folders. Functions that are the same without them are added up; of callers that are, the last one counts, as in pstats.
     pub fn strip_folders(&mut self) {
+        let functions = std::mem::take(&mut self.functions);
+        let ids = self.ids_of(functions, |function| function.stripped());
         let rows = std::mem::take(&mut self.rows);
-        self.row_of.clear();
+        self.row_of = PlaceOf::default();
         self.width = 0;
+        let mut places = PlaceOf::default();
         for row in rows {
-            let callers = match row.callers {
-                Callers::Timed(callers) => Callers::Timed(stripped(callers)),
-                Callers::Counted(callers) => Callers::Counted(stripped(callers)),
-            };
-            let function = row.function.stripped();
-            self.width = self.width.max(function.width());
-            self.insert(Row { function, callers, ..row });
+            let row = row.renumbered(&ids, &mut places);
+            self.width = self.width.max(self.functions[row.function].width());
+            self.insert(row, &mut places);
         }
         let awaits = std::mem::take(&mut self.awaits).into_iter();
-        let awaits = awaits.map(|(function, awaits)| (function.stripped(), awaits)).collect();
-        self.awaits = summed(Vec::new(), awaits, add_awaits);
+        let awaits = awaits.map(|(function, awaits)| (ids[function.index()], awaits)).collect();
+        self.awaits = summed(Vec::new(), awaits, &mut places, add_awaits);
         let top_level = std::mem::take(&mut self.top_level);
-        for function in top_level.iter().map(Function::stripped) {
+        for function in top_level.into_iter().map(|function| ids[function.index()]) {
             if !self.top_level.contains(&function) {
                 self.top_level.push(function);
             }
@@ -140,12 +149,16 @@ impl Stats {
     pub fn sort(&mut self, words: &[&str]) -> Result<(), UnknownKey> {
         let keys = sort_keys(words, self.is_sampled)?;
         let mut rows: Vec<usize> = (0..self.rows.len()).collect();
-        let names: Vec<String> = self.rows.iter().map(|row| row.function.standard_name()).collect();
+        let names: Vec<String> = self.rows.iter().map(|row| self.name_of(row.function)).collect();
+        let side = |row: usize| {
+            let (row, name) = (&self.rows[row], names[row].as_str());
+            Side { row, function: &self.functions[row.function], name }
+        };
         rows.sort_by(|left, right| {
-            let (left, right) = ((&self.rows[*left], &names[*left]), (&self.rows[*right], &names[*right]));
+            let (left, right) = (side(*left), side(*right));
             keys.iter()
                 .flat_map(|(keys, _)| *keys)
-                .map(|key| compared(*key, left, right))
+                .map(|key| compared(*key, &left, &right))
                 .find(|order| order.is_ne())
                 .unwrap_or(Ordering::Equal)
         });
@@ -161,24 +174,29 @@ impl Stats {
         }
     }
 
-    /// For each function those that it called, with what it had of them.
-    pub(crate) fn callees(&self) -> HashMap<&Function, Callers> {
-        let mut callees: HashMap<&Function, Callers> = HashMap::new();
+    pub(crate) fn name_of(&self, function: FunctionId) -> String {
+        self.functions[function].standard_name()
+    }
+
+    /// For the functions of `rows` those that they called, with what they had of them.
+    pub(crate) fn callees(&self, rows: &[usize]) -> HashMap<FunctionId, Callers> {
+        let none = |row: &usize| (self.rows[*row].function, Callers::Timed(Vec::new()));
+        let mut callees: HashMap<FunctionId, Callers> = rows.iter().map(none).collect();
         for row in &self.rows {
             match &row.callers {
                 Callers::Timed(callers) => {
                     for (caller, timing) in callers {
-                        let known = callees.entry(caller).or_insert_with(|| Callers::Timed(Vec::new()));
-                        match known {
-                            Callers::Timed(callees) => callees.push((row.function.clone(), *timing)),
-                            Callers::Counted(callees) => callees.push((row.function.clone(), timing.calls)),
+                        match callees.get_mut(caller) {
+                            Some(Callers::Timed(callees)) => callees.push((row.function, *timing)),
+                            Some(Callers::Counted(callees)) => callees.push((row.function, timing.calls)),
+                            None => {}
                         }
                     }
                 }
                 Callers::Counted(callers) => {
                     for (caller, calls) in callers {
-                        let known = callees.entry(caller).or_insert_with(|| Callers::Counted(Vec::new()));
-                        let callee = (row.function.clone(), *calls);
+                        let Some(known) = callees.get_mut(caller) else { continue };
+                        let callee = (row.function, *calls);
                         match known {
                             Callers::Counted(callees) => callees.push(callee),
                             Callers::Timed(timed) => {
@@ -192,20 +210,20 @@ impl Stats {
         callees
     }
 
-    fn insert(&mut self, row: Row) {
-        match self.row_of.get(&row.function) {
+    fn insert(&mut self, row: Row, places: &mut PlaceOf) {
+        match self.row_of.get(row.function) {
             None => {
-                self.row_of.insert(row.function.clone(), self.rows.len());
+                self.row_of.set(row.function, self.rows.len());
                 self.rows.push(row);
             }
             Some(known) => {
-                let known = &mut self.rows[*known];
+                let known = &mut self.rows[known];
                 known.calls = known.calls.saturating_add(row.calls);
                 known.primitive_calls = known.primitive_calls.saturating_add(row.primitive_calls);
                 known.own_s += row.own_s;
                 known.total_s += row.total_s;
                 let callers = std::mem::replace(&mut known.callers, Callers::Timed(Vec::new()));
-                known.callers = added(callers, row.callers);
+                known.callers = added(callers, row.callers, places);
             }
         }
     }
@@ -243,17 +261,19 @@ impl Function {
 }
 
 impl Callers {
-    pub fn functions(&self) -> impl Iterator<Item = &Function> {
+    pub fn functions(&self) -> impl Iterator<Item = FunctionId> {
         let (timed, counted) = match self {
             Callers::Timed(callers) => (callers.as_slice(), [].as_slice()),
             Callers::Counted(callers) => ([].as_slice(), callers.as_slice()),
         };
-        timed.iter().map(|(function, _)| function).chain(counted.iter().map(|(function, _)| function))
+        timed.iter().map(|(function, _)| *function).chain(counted.iter().map(|(function, _)| *function))
     }
 }
 
-fn stripped<Of: Copy>(callers: Vec<(Function, Of)>) -> Vec<(Function, Of)> {
-    without_doubles(callers.into_iter().map(|(function, value)| (function.stripped(), value)).collect())
+impl Row {
+    fn renumbered(self, ids: &[FunctionId], places: &mut PlaceOf) -> Row {
+        Row { function: ids[self.function.index()], callers: self.callers.renumbered(ids, places), ..self }
+    }
 }
 
 /// With numbers for the letters that would steer a terminal.
@@ -266,11 +286,11 @@ pub(crate) fn spelled_out(text: String) -> String {
 }
 
 /// A file of cProfile and one of profile have calls in common.
-fn added(first: Callers, second: Callers) -> Callers {
+fn added(first: Callers, second: Callers, places: &mut PlaceOf) -> Callers {
     match (first, second) {
         (first, second) if second.is_empty() => first,
         (first, second) if first.is_empty() => second,
-        (Callers::Timed(first), Callers::Timed(second)) => Callers::Timed(summed(first, second, |sum, timing| {
+        (Callers::Timed(first), Callers::Timed(second)) => Callers::Timed(summed(first, second, places, |sum, timing| {
             sum.calls = sum.calls.saturating_add(timing.calls);
             sum.primitive_calls = sum.primitive_calls.saturating_add(timing.primitive_calls);
             sum.own_s += timing.own_s;
@@ -281,7 +301,8 @@ fn added(first: Callers, second: Callers) -> Callers {
                 Callers::Timed(callers) => counted(callers).collect(),
                 Callers::Counted(callers) => callers,
             };
-            Callers::Counted(summed(calls(first), calls(second), |sum, calls| *sum = sum.saturating_add(calls)))
+            let (first, second) = (calls(first), calls(second));
+            Callers::Counted(summed(first, second, places, |sum, calls| *sum = sum.saturating_add(calls)))
         }
     }
 }
@@ -292,22 +313,24 @@ fn add_awaits(sum: &mut Awaits, more: Awaits) {
     sum.open = sum.open.saturating_add(more.open);
 }
 
-fn counted(timed: Vec<(Function, Timing)>) -> impl Iterator<Item = (Function, u64)> {
+fn counted(timed: Vec<(FunctionId, Timing)>) -> impl Iterator<Item = (FunctionId, u64)> {
     timed.into_iter().map(|(function, timing)| (function, timing.calls))
 }
 
 fn summed<Of>(
-    mut sum: Vec<(Function, Of)>,
-    others: Vec<(Function, Of)>,
+    mut sum: Vec<(FunctionId, Of)>,
+    others: Vec<(FunctionId, Of)>,
+    places: &mut PlaceOf,
     add: impl Fn(&mut Of, Of),
-) -> Vec<(Function, Of)> {
-    let mut place_of: HashMap<Function, usize> =
-        sum.iter().enumerate().map(|(place, (function, _))| (function.clone(), place)).collect();
+) -> Vec<(FunctionId, Of)> {
+    for (place, (function, _)) in sum.iter().enumerate() {
+        places.set(*function, place);
+    }
     for (function, value) in others {
-        match place_of.get(&function) {
-            Some(place) => add(&mut sum[*place].1, value),
+        match places.within(&sum, function) {
+            Some(place) => add(&mut sum[place].1, value),
             None => {
-                place_of.insert(function.clone(), sum.len());
+                places.set(function, sum.len());
                 sum.push((function, value));
             }
         }
@@ -315,16 +338,24 @@ fn summed<Of>(
     sum
 }
 
+/// What rows are ordered by.
+struct Side<'a> {
+    row: &'a Row,
+    function: &'a Function,
+    name: &'a str,
+}
+
 /// Counts and times from the largest, names and lines from the smallest.
-fn compared(key: Key, (left, left_name): (&Row, &String), (right, right_name): (&Row, &String)) -> Ordering {
+fn compared(key: Key, one: &Side<'_>, other: &Side<'_>) -> Ordering {
+    let (left, right) = (one.row, other.row);
     match key {
         Key::PrimitiveCalls => right.primitive_calls.cmp(&left.primitive_calls),
         Key::Calls => right.calls.cmp(&left.calls),
         Key::OwnTime => right.own_s.partial_cmp(&left.own_s).unwrap_or(Ordering::Equal),
         Key::TotalTime => right.total_s.partial_cmp(&left.total_s).unwrap_or(Ordering::Equal),
-        Key::File => left.function.file.cmp(&right.function.file),
-        Key::Line => left.function.line.cmp(&right.function.line),
-        Key::Name => left.function.name.cmp(&right.function.name),
-        Key::StandardName => left_name.cmp(right_name),
+        Key::File => one.function.file.cmp(&other.function.file),
+        Key::Line => one.function.line.cmp(&other.function.line),
+        Key::Name => one.function.name.cmp(&other.function.name),
+        Key::StandardName => one.name.cmp(other.name),
     }
 }

@@ -1,7 +1,7 @@
 //! The listings, byte by byte as pstats prints them.
 //! Owns: columns and their widths. Never: adds up or orders.
 
-use crate::functions::{Callers, Function};
+use crate::functions::{Callers, FunctionId};
 use crate::restriction::Restriction;
 use crate::stats::{Stats, spelled_out};
 
@@ -17,7 +17,7 @@ impl Stats {
         }
         let indent = " ".repeat(8);
         for function in &self.top_level {
-            page += &format!("{indent} {}\n", spelled_out(function.name.to_string()));
+            page += &format!("{indent} {}\n", spelled_out(self.functions[*function].name.to_string()));
         }
         page += &format!("{indent} {} function calls ", self.calls);
         if self.calls != self.primitive_calls {
@@ -34,7 +34,7 @@ impl Stats {
             let calls = counts(row.calls, row.primitive_calls);
             let (own, total) = (seconds(row.own_s), seconds(row.total_s));
             let (own_each, total_each) = (each(row.own_s, row.calls), each(row.total_s, row.primitive_calls));
-            page += &format!("{calls:>9} {own} {own_each} {total} {total_each} {}\n", row.function.standard_name());
+            page += &format!("{calls:>9} {own} {own_each} {total} {total_each} {}\n", self.name_of(row.function));
         }
         page + "\n\n"
     }
@@ -45,7 +45,7 @@ impl Stats {
         let Some(chosen) = self.chosen(restrictions) else { return String::new() };
         let mut page = chosen.words.clone() + &self.heading(chosen.width, "was called by...");
         for row in chosen.rows.iter().map(|row| &self.rows[*row]) {
-            page += &self.calls_of(chosen.width, &row.function, Some(&row.callers), "<-");
+            page += &self.calls_of(chosen.width, row.function, Some(&row.callers), "<-");
         }
         page + "\n\n"
     }
@@ -54,10 +54,10 @@ impl Stats {
     #[must_use]
     pub fn callees_listing(&self, restrictions: &[Restriction]) -> String {
         let Some(chosen) = self.chosen(restrictions) else { return String::new() };
-        let callees = self.callees();
+        let callees = self.callees(&chosen.rows);
         let mut page = chosen.words.clone() + &self.heading(chosen.width, "called...");
         for row in chosen.rows.iter().map(|row| &self.rows[*row]) {
-            page += &self.calls_of(chosen.width, &row.function, callees.get(&row.function), "->");
+            page += &self.calls_of(chosen.width, row.function, callees.get(&row.function), "->");
         }
         page + "\n\n"
     }
@@ -78,7 +78,7 @@ impl Stats {
             other_awaits.waited_s.total_cmp(&one_awaits.waited_s).then_with(|| one.cmp(other))
         });
         for restriction in restrictions {
-            let (kept, said) = restriction.applied(rows, |row| self.awaits[row].0.standard_name());
+            let (kept, said) = restriction.applied(rows, |row| self.name_of(self.awaits[row].0));
             rows = kept;
             page += &said;
         }
@@ -86,8 +86,8 @@ impl Stats {
         for (function, awaits) in rows.iter().map(|row| &self.awaits[*row]) {
             let (waited, each) = (seconds(awaits.waited_s), each(awaits.waited_s, awaits.count));
             // What it ran is what its calls add up to: an await is not part of them.
-            let ran = seconds(self.row_of.get(function).map_or(0.0, |row| self.rows[*row].total_s));
-            page += &format!("{:>9} {waited} {each} {ran} {}\n", awaits.count, function.standard_name());
+            let ran = seconds(self.row_of.get(*function).map_or(0.0, |row| self.rows[row].total_s));
+            page += &format!("{:>9} {waited} {each} {ran} {}\n", awaits.count, self.name_of(*function));
         }
         page + "\n\n"
     }
@@ -101,7 +101,7 @@ impl Stats {
             words = format!("   Ordered by: {}\n", order.by);
         }
         for restriction in restrictions {
-            let (kept, said) = restriction.applied(rows, |row| self.rows[row].function.standard_name());
+            let (kept, said) = restriction.applied(rows, |row| self.name_of(self.rows[row].function));
             rows = kept;
             words += &said;
         }
@@ -109,7 +109,7 @@ impl Stats {
             return None;
         }
         let width = match rows.len() < self.rows.len() {
-            true => rows.iter().map(|row| self.rows[*row].function.width()).max().unwrap_or(0),
+            true => rows.iter().map(|row| self.functions[self.rows[*row].function].width()).max().unwrap_or(0),
             false => self.width,
         };
         Some(Chosen { rows, words: words + "\n", width: width + 2 })
@@ -125,30 +125,30 @@ impl Stats {
         }
     }
 
-    fn calls_of(&self, width: usize, function: &Function, others: Option<&Callers>, arrow: &str) -> String {
-        let mut line = format!("{:<width$}{arrow} ", function.standard_name());
+    fn calls_of(&self, width: usize, function: FunctionId, others: Option<&Callers>, arrow: &str) -> String {
+        let mut line = format!("{:<width$}{arrow} ", self.name_of(function));
         match others {
             None => line.push('\n'),
             Some(others) if others.is_empty() => line.push('\n'),
             Some(Callers::Timed(others)) => {
                 let mut others: Vec<_> = others.iter().collect();
-                others.sort_by(|(left, _), (right, _)| left.cmp(right));
+                others.sort_by(|(left, _), (right, _)| self.functions[*left].cmp(&self.functions[*right]));
                 for (place, (other, timing)) in others.into_iter().enumerate() {
                     // The first has the arrow before it.
                     let (indent, column) = if place == 0 { (0, 7) } else { (width + 1, 9) };
                     let calls = counts(timing.calls, timing.primitive_calls);
                     let (own, total) = (seconds(timing.own_s), seconds(timing.total_s));
-                    line += &format!("{:indent$}{calls:>column$} {own} {total}  {}\n", "", other.standard_name());
+                    line += &format!("{:indent$}{calls:>column$} {own} {total}  {}\n", "", self.name_of(*other));
                 }
             }
             Some(Callers::Counted(others)) => {
                 let mut others: Vec<_> = others.iter().collect();
-                others.sort_by(|(left, _), (right, _)| left.cmp(right));
+                others.sort_by(|(left, _), (right, _)| self.functions[*left].cmp(&self.functions[*right]));
                 for (place, (other, calls)) in others.into_iter().enumerate() {
                     let indent = if place == 0 { 0 } else { width + 3 };
                     // A caller without a row of its own has no time.
-                    let total = self.row_of.get(other).map_or(String::new(), |row| seconds(self.rows[*row].total_s));
-                    line += &format!("{:indent$}{}({calls}) {total}\n", "", other.standard_name());
+                    let total = self.row_of.get(*other).map_or(String::new(), |row| seconds(self.rows[row].total_s));
+                    line += &format!("{:indent$}{}({calls}) {total}\n", "", self.name_of(*other));
                 }
             }
         }

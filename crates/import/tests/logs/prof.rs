@@ -105,9 +105,9 @@ fn a_file_that_is_cut_is_refused_at_each_byte() {
 #[test]
 fn a_file_with_awaits_is_refused_at_each_byte_but_behind_its_counts() {
     let bytes = golden("genba-3.13.0.prof");
-    let awaits = genba_pstats::read(&bytes).expect("a .prof file").awaits;
+    let prof = genba_pstats::read(&bytes).expect("a .prof file");
     let mut counted: Vec<(&str, u64)> =
-        awaits.iter().map(|(function, awaits)| (&*function.name, awaits.count)).collect();
+        prof.awaits.iter().map(|(function, awaits)| (&*prof.functions[*function].name, awaits.count)).collect();
     counted.sort_unstable();
     assert_eq!(counted, [("begins", 20), ("waits", 20)]);
     let mut whole = Vec::new();

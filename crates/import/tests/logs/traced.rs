@@ -59,22 +59,37 @@ fn one_damaged_process_takes_no_other_with_it() {
     assert!(fault.starts_with("the counts of process 8 cannot be read: a .prof file, damaged at byte "), "{fault}");
 }
 
-/// One function with callers of two references each: ten bytes that need a hundred in memory, and none in a file that is compressed.
+/// Functions that are all called by the same ones, callers of two references each: ten bytes that need many more in memory, and none in a
+/// file that is compressed.
 fn of_many_callers() -> Vec<u8> {
+    const CALLERS: i32 = 1_000;
+    const CALLED: i32 = 1_800;
     const INTS: &[u8] = b"i\x01\0\0\0i\x01\0\0\0";
     const TIMES: &[u8] = b"g\0\0\0\0\0\0\0\0g\0\0\0\0\0\0\0\0";
-    let function: &[u8] = b"\xa9\x03\xfa\x01ai\x01\0\0\0\xfa\x01a";
-    let begin = [b"{", function, b")\x05", INTS, TIMES, b"{r\0\0\0\0\xa9\x04", INTS, TIMES].concat();
-    [begin, b"r\0\0\0\0r\x03\0\0\0".repeat(700_000), b"00".to_vec()].concat()
+    let reference = |number: i32| [b"r".as_slice(), &number.to_le_bytes()].concat();
+    let function = |line: i32| [b"\x03r\x01\0\0\0i".as_slice(), &line.to_le_bytes(), b"r\x02\0\0\0"].concat();
+    // Values 0 to 2 are the first function, its file and its name, 3 is what each caller had, those from 4 on are callers.
+    let first: &[u8] = b"\xa9\x03\xfa\x01ai\x01\0\0\0\xfa\x01a";
+    let mut bytes = [b"{".as_slice(), first, b")\x05", INTS, TIMES, b"{r\0\0\0\0\xa9\x04", INTS, TIMES].concat();
+    for line in 2..=CALLERS {
+        bytes.extend([b"\xa9".to_vec(), function(line), reference(3)].concat());
+    }
+    let callers: Vec<u8> = (4..CALLERS + 3).flat_map(|caller| [reference(caller), reference(3)].concat()).collect();
+    for line in 1..=CALLED {
+        bytes.extend([b"0)".to_vec(), function(CALLERS + line)].concat());
+        bytes.extend([b")\x05".as_slice(), INTS, TIMES, b"{", &callers].concat());
+    }
+    [bytes, b"00".to_vec()].concat()
 }
 
 #[test]
 fn a_small_recording_may_take_little_memory() {
     let prof = of_many_callers();
     assert!(genba_pstats::read(&prof).is_ok(), "what is not compressed is read");
-    let recording = recording(&[(7, &prof)], 1);
+    // A block has room for 8 MiB.
+    let recording = recording(&[(7, &prof)], 3);
     let [counts] = profs(recording.clone()).try_into().expect("one process");
-    assert!(counts.room_bytes < 100 << 20, "{}", counts.room_bytes);
+    assert!(counts.room_bytes < 115 << 20, "{}", counts.room_bytes);
     let too_large = genba_pstats::read_within(&counts.bytes, &mut { counts.room_bytes }).expect_err("it needs more");
     assert!(too_large.needs_more_memory);
     let imported = imported(recording);
