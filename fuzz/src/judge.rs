@@ -108,14 +108,17 @@ fn listed(bytes: &[u8]) -> Result<(), Wrong> {
     let rows = prof.rows.len();
     let mut stats = Stats::new(prof, "fuzz.prof".to_owned());
     hold(stats.sort(&["time", "nfl", "calls"]).is_ok(), "an order that is refused")?;
-    let lines = |stats: &Stats| stats.listing(&[]).lines().count();
+    let mut page = String::new();
+    hold(stats.listing(&[], &mut page).is_ok(), "a listing that is not written")?;
     // The file, two empty lines, sums, another one, order, another one, headings; two behind the rows.
-    hold(rows == 0 || lines(&stats) >= rows + 9, "a listing that does not have each function once")?;
+    hold(rows == 0 || page.lines().count() >= rows + 9, "a listing that does not have each function once")?;
     stats.add(stats.clone());
     hold(stats.rows().len() == rows, "functions that are others when they are added up")?;
     stats.strip_folders();
     hold(stats.rows().len() <= rows, "functions out of nothing")?;
-    drop((stats.callers_listing(&[Restriction::Share(0.5)]), stats.callees_listing(&[Restriction::Rows(9)])));
+    let half = stats.callers_listing(&[Restriction::Share(0.5)], &mut page);
+    let nine = stats.callees_listing(&[Restriction::Rows(9)], &mut page);
+    hold(half.and(nine).is_ok(), "callers or callees that are not written")?;
     difference(&stats, &stats, Order::Time, Some(9)).json().map(drop).map_err(|error| Wrong::Answer(error.to_string()))
 }
 

@@ -8,7 +8,8 @@ mod recordings;
 mod sides;
 mod view_options;
 
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::fmt;
+use std::io::{BufWriter, ErrorKind, IsTerminal, StdoutLock, Write};
 
 use genba_profile::paint::Paint;
 use genba_profile::report::printable;
@@ -68,7 +69,34 @@ pub fn width(stream: Stream) -> usize {
 /// Writes a view to stdout. A reader that went away (`| head`) is no failure.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    printed(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()))
+}
+
+/// The same of a text that is made piece by piece, and never there as a whole.
+pub fn print_pieces(make: impl FnOnce(&mut dyn fmt::Write) -> fmt::Result) -> Result<(), Failure> {
+    let mut pieces = Pieces { stdout: BufWriter::new(std::io::stdout().lock()), failed: None };
+    // It has no errors but those of stdout.
+    let _ = make(&mut pieces);
+    let failed = pieces.failed.take().or_else(|| pieces.stdout.flush().err());
+    printed(failed.map_or(Ok(()), Err))
+}
+
+struct Pieces<'a> {
+    stdout: BufWriter<StdoutLock<'a>>,
+    failed: Option<std::io::Error>,
+}
+
+impl fmt::Write for Pieces<'_> {
+    fn write_str(&mut self, piece: &str) -> fmt::Result {
+        self.stdout.write_all(piece.as_bytes()).map_err(|error| {
+            self.failed = Some(error);
+            fmt::Error
+        })
+    }
+}
+
+fn printed(written: std::io::Result<()>) -> Result<(), Failure> {
+    match written {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(Failure::ours(format!("cannot write to stdout: {error}")))
         }

@@ -2,9 +2,12 @@
 //! Owns: its words, its help and its prompt. Never: opens a file; whoever runs it does.
 //! Source: pstats.py, ProfileBrowser; cmd.py, Cmd.
 
+use std::fmt::{self, Write};
+
 use crate::restriction::Restriction;
 use crate::sort::{KEYS, UnknownKey};
 use crate::stats::Stats;
+use crate::text::Listing;
 
 /// Why a file is not there to be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,12 +20,6 @@ pub enum NotLoaded {
 
 /// Opens the file of that name.
 pub type Loading<'a> = dyn Fn(&str) -> Result<Stats, NotLoaded> + 'a;
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
-    pub printed: String,
-    pub ends: bool,
-}
 
 pub struct Browser<'a> {
     stats: Option<Stats>,
@@ -56,12 +53,15 @@ impl<'a> Browser<'a> {
         &self.prompt
     }
 
-    /// None: the input has ended.
-    pub fn answer(&mut self, line: Option<&str>) -> Answer {
+    /// Whether the shell ends; what it says goes to the page. None: the input has ended.
+    ///
+    /// # Errors
+    /// The page's.
+    pub fn answer(&mut self, line: Option<&str>, page: &mut dyn Write) -> Result<bool, fmt::Error> {
         let line = line.unwrap_or("EOF").trim();
         if line.is_empty() {
             let last = self.last.clone();
-            return if last.is_empty() { printed(String::new()) } else { self.answer(Some(&last)) };
+            return if last.is_empty() { Ok(false) } else { self.answer(Some(&last), page) };
         }
         let help;
         let line = match line.strip_prefix('?') {
@@ -76,21 +76,23 @@ impl<'a> Browser<'a> {
         }
         let end = line.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').unwrap_or(line.len());
         let (word, rest) = (&line[..end], line[end..].trim());
-        match word {
-            "add" => printed(self.add(rest)),
-            "awaits" => printed(self.listed(rest, Stats::awaits_listing)),
-            "callees" => printed(self.listed(rest, Stats::callees_listing)),
-            "callers" => printed(self.listed(rest, Stats::callers_listing)),
-            "EOF" => Answer { printed: "\n".to_owned(), ends: true },
-            "help" => printed(help_about(rest)),
-            "quit" => Answer { printed: String::new(), ends: true },
-            "read" => printed(self.read(rest)),
-            "reverse" => printed(self.changed(Stats::reverse)),
-            "sort" => printed(self.sort(rest)),
-            "stats" => printed(self.listed(rest, Stats::listing)),
-            "strip" => printed(self.changed(Stats::strip_folders)),
-            _ => printed(format!("*** Unknown syntax: {line}\n")),
-        }
+        let printed = match word {
+            "add" => self.add(rest),
+            "awaits" => return self.list(rest, Stats::awaits_listing, page),
+            "callees" => return self.list(rest, Stats::callees_listing, page),
+            "callers" => return self.list(rest, Stats::callers_listing, page),
+            "EOF" => "\n".to_owned(),
+            "help" => help_about(rest),
+            "quit" => String::new(),
+            "read" => self.read(rest),
+            "reverse" => self.changed(Stats::reverse),
+            "sort" => self.sort(rest),
+            "stats" => return self.list(rest, Stats::listing, page),
+            "strip" => self.changed(Stats::strip_folders),
+            _ => format!("*** Unknown syntax: {line}\n"),
+        };
+        page.write_str(&printed)?;
+        Ok(matches!(word, "EOF" | "quit"))
     }
 
     fn add(&mut self, file: &str) -> String {
@@ -142,16 +144,19 @@ impl<'a> Browser<'a> {
         }
     }
 
-    fn listed(&self, words: &str, listing: impl FnOnce(&Stats, &[Restriction]) -> String) -> String {
-        let mut page = String::new();
+    fn list(&self, words: &str, listing: Listing, page: &mut dyn Write) -> Result<bool, fmt::Error> {
         let mut restrictions = Vec::new();
         for word in words.split_whitespace() {
             match Restriction::of_word(word) {
                 Ok(restriction) => restrictions.push(restriction),
-                Err(why) => page += &format!("{why}\n"),
+                Err(why) => writeln!(page, "{why}")?,
             }
         }
-        page + &self.stats.as_ref().map_or_else(|| NONE_LOADED.to_owned(), |stats| listing(stats, &restrictions))
+        match &self.stats {
+            Some(stats) => listing(stats, &restrictions, page)?,
+            None => page.write_str(NONE_LOADED)?,
+        }
+        Ok(false)
     }
 }
 
@@ -185,10 +190,6 @@ pub fn completion(begun: &str) -> Completion<'_> {
         "help" => beginning_so(&mut words()),
         _ => Completion::Words(begun.len(), Vec::new()),
     }
-}
-
-fn printed(printed: String) -> Answer {
-    Answer { printed, ends: false }
 }
 
 fn help_about(word: &str) -> String {

@@ -17,7 +17,7 @@ mod sort;
 mod stats;
 mod text;
 
-pub use browser::{Answer, Browser, Completion, Loading, NotLoaded, completion};
+pub use browser::{Browser, Completion, Loading, NotLoaded, completion};
 pub use difference::{Difference, Order, difference};
 pub use functions::{Awaits, Callers, Function, FunctionId, Functions, Prof, Row, Timing};
 pub use marshal::Damaged;
@@ -25,3 +25,4 @@ pub use prof::{is_prof, read, read_within};
 pub use restriction::{OutOfRange, Restriction};
 pub use sort::UnknownKey;
 pub use stats::Stats;
+pub use text::Listing;

@@ -1,77 +1,92 @@
 //! The listings, byte by byte as pstats prints them.
 //! Owns: columns and their widths. Never: adds up or orders.
 
+use std::fmt::{self, Write};
+
 use crate::functions::{Callers, FunctionId};
 use crate::restriction::Restriction;
 use crate::stats::{Stats, spelled_out};
 
 const NO_AWAITS: &str = "No awaits: genba trace counts those of coroutines, on CPython 3.12 and later.\n";
 
+/// One of the listings. It goes to the page piece by piece: a function may have callers by the million.
+pub type Listing = fn(&Stats, &[Restriction], &mut dyn Write) -> fmt::Result;
+
 impl Stats {
     /// Each function with its counts and times.
-    #[must_use]
-    pub fn listing(&self, restrictions: &[Restriction]) -> String {
-        let mut page: String = self.files.iter().map(|file| format!("{file}\n")).collect();
+    ///
+    /// # Errors
+    /// The page's, as of each listing.
+    pub fn listing(&self, restrictions: &[Restriction], page: &mut dyn Write) -> fmt::Result {
+        for file in &self.files {
+            writeln!(page, "{file}")?;
+        }
         if !self.files.is_empty() {
-            page.push('\n');
+            writeln!(page)?;
         }
         let indent = " ".repeat(8);
         for function in &self.top_level {
-            page += &format!("{indent} {}\n", spelled_out(self.functions[*function].name.to_string()));
+            writeln!(page, "{indent} {}", spelled_out(self.functions[*function].name.to_string()))?;
         }
-        page += &format!("{indent} {} function calls ", self.calls);
+        write!(page, "{indent} {} function calls ", self.calls)?;
         if self.calls != self.primitive_calls {
-            page += &format!("({} primitive calls) ", self.primitive_calls);
+            write!(page, "({} primitive calls) ", self.primitive_calls)?;
         }
-        page += &format!("in {:.3} seconds\n\n", self.own_s);
-        let Some(chosen) = self.chosen(restrictions) else { return page };
-        page += &chosen.words;
-        page += match self.is_sampled {
+        writeln!(page, "in {:.3} seconds\n", self.own_s)?;
+        let Some(chosen) = self.chosen(restrictions) else { return Ok(()) };
+        page.write_str(&chosen.words)?;
+        page.write_str(match self.is_sampled {
             true => " nsamples  tottime persample cumtime persample filename:lineno(function)\n",
             false => "   ncalls  tottime  percall  cumtime  percall filename:lineno(function)\n",
-        };
+        })?;
         for row in chosen.rows.iter().map(|row| &self.rows[*row]) {
             let calls = counts(row.calls, row.primitive_calls);
             let (own, total) = (seconds(row.own_s), seconds(row.total_s));
             let (own_each, total_each) = (each(row.own_s, row.calls), each(row.total_s, row.primitive_calls));
-            page += &format!("{calls:>9} {own} {own_each} {total} {total_each} {}\n", self.name_of(row.function));
+            writeln!(page, "{calls:>9} {own} {own_each} {total} {total_each} {}", self.name_of(row.function))?;
         }
-        page + "\n\n"
+        page.write_str("\n\n")
     }
 
     /// Each function with those that called it.
-    #[must_use]
-    pub fn callers_listing(&self, restrictions: &[Restriction]) -> String {
-        let Some(chosen) = self.chosen(restrictions) else { return String::new() };
-        let mut page = chosen.words.clone() + &self.heading(chosen.width, "was called by...");
+    ///
+    /// # Errors
+    /// The page's.
+    pub fn callers_listing(&self, restrictions: &[Restriction], page: &mut dyn Write) -> fmt::Result {
+        let Some(chosen) = self.chosen(restrictions) else { return Ok(()) };
+        write!(page, "{}{}", chosen.words, self.heading(chosen.width, "was called by..."))?;
         for row in chosen.rows.iter().map(|row| &self.rows[*row]) {
-            page += &self.calls_of(chosen.width, row.function, Some(&row.callers), "<-");
+            self.write_calls(chosen.width, row.function, Some(&row.callers), "<-", page)?;
         }
-        page + "\n\n"
+        page.write_str("\n\n")
     }
 
     /// Each function with those that it called.
-    #[must_use]
-    pub fn callees_listing(&self, restrictions: &[Restriction]) -> String {
-        let Some(chosen) = self.chosen(restrictions) else { return String::new() };
+    ///
+    /// # Errors
+    /// The page's.
+    pub fn callees_listing(&self, restrictions: &[Restriction], page: &mut dyn Write) -> fmt::Result {
+        let Some(chosen) = self.chosen(restrictions) else { return Ok(()) };
         let callees = self.callees(&chosen.rows);
-        let mut page = chosen.words.clone() + &self.heading(chosen.width, "called...");
+        write!(page, "{}{}", chosen.words, self.heading(chosen.width, "called..."))?;
         for row in chosen.rows.iter().map(|row| &self.rows[*row]) {
-            page += &self.calls_of(chosen.width, row.function, callees.get(&row.function), "->");
+            self.write_calls(chosen.width, row.function, callees.get(&row.function), "->", page)?;
         }
-        page + "\n\n"
+        page.write_str("\n\n")
     }
 
     /// Each function whose coroutines waited, the longest first: not one of pstats' listings.
-    #[must_use]
-    pub fn awaits_listing(&self, restrictions: &[Restriction]) -> String {
-        let Some(all) = self.awaits() else { return NO_AWAITS.to_owned() };
+    ///
+    /// # Errors
+    /// The page's.
+    pub fn awaits_listing(&self, restrictions: &[Restriction], page: &mut dyn Write) -> fmt::Result {
+        let Some(all) = self.awaits() else { return page.write_str(NO_AWAITS) };
         // Their times are no sum: a coroutine waits while the one that it awaits does, and beside others.
-        let mut page = format!("{} {} awaits", " ".repeat(8), all.count);
+        write!(page, "{} {} awaits", " ".repeat(8), all.count)?;
         if all.open > 0 {
-            page += &format!(" ({} had not ended)", all.open);
+            write!(page, " ({} had not ended)", all.open)?;
         }
-        page += "\n\n   Ordered by: time awaited\n";
+        page.write_str("\n\n   Ordered by: time awaited\n")?;
         let mut rows: Vec<usize> = (0..self.awaits.len()).collect();
         rows.sort_by(|one, other| {
             let ((one, one_awaits), (other, other_awaits)) = (&self.awaits[*one], &self.awaits[*other]);
@@ -80,16 +95,16 @@ impl Stats {
         for restriction in restrictions {
             let (kept, said) = restriction.applied(rows, |row| self.name_of(self.awaits[row].0));
             rows = kept;
-            page += &said;
+            page.write_str(&said)?;
         }
-        page += "\n   awaits  awaited  percall  cumtime filename:lineno(function)\n";
+        page.write_str("\n   awaits  awaited  percall  cumtime filename:lineno(function)\n")?;
         for (function, awaits) in rows.iter().map(|row| &self.awaits[*row]) {
             let (waited, each) = (seconds(awaits.waited_s), each(awaits.waited_s, awaits.count));
             // What it ran is what its calls add up to: an await is not part of them.
             let ran = seconds(self.row_of.get(*function).map_or(0.0, |row| self.rows[row].total_s));
-            page += &format!("{:>9} {waited} {each} {ran} {}\n", awaits.count, self.name_of(*function));
+            writeln!(page, "{:>9} {waited} {each} {ran} {}", awaits.count, self.name_of(*function))?;
         }
-        page + "\n\n"
+        page.write_str("\n\n")
     }
 
     /// None: nothing is left, of which pstats says nothing.
@@ -125,34 +140,44 @@ impl Stats {
         }
     }
 
-    fn calls_of(&self, width: usize, function: FunctionId, others: Option<&Callers>, arrow: &str) -> String {
-        let mut line = format!("{:<width$}{arrow} ", self.name_of(function));
+    fn write_calls(
+        &self,
+        width: usize,
+        function: FunctionId,
+        others: Option<&Callers>,
+        arrow: &str,
+        page: &mut dyn Write,
+    ) -> fmt::Result {
+        write!(page, "{:<width$}{arrow} ", self.name_of(function))?;
         match others {
-            None => line.push('\n'),
-            Some(others) if others.is_empty() => line.push('\n'),
+            None => writeln!(page)?,
+            Some(others) if others.is_empty() => writeln!(page)?,
             Some(Callers::Timed(others)) => {
-                let mut others: Vec<_> = others.iter().collect();
-                others.sort_by(|(left, _), (right, _)| self.functions[*left].cmp(&self.functions[*right]));
-                for (place, (other, timing)) in others.into_iter().enumerate() {
+                for (place, (other, timing)) in self.by_function(others).into_iter().enumerate() {
                     // The first has the arrow before it.
                     let (indent, column) = if place == 0 { (0, 7) } else { (width + 1, 9) };
                     let calls = counts(timing.calls, timing.primitive_calls);
                     let (own, total) = (seconds(timing.own_s), seconds(timing.total_s));
-                    line += &format!("{:indent$}{calls:>column$} {own} {total}  {}\n", "", self.name_of(*other));
+                    writeln!(page, "{:indent$}{calls:>column$} {own} {total}  {}", "", self.name_of(*other))?;
                 }
             }
             Some(Callers::Counted(others)) => {
-                let mut others: Vec<_> = others.iter().collect();
-                others.sort_by(|(left, _), (right, _)| self.functions[*left].cmp(&self.functions[*right]));
-                for (place, (other, calls)) in others.into_iter().enumerate() {
+                for (place, (other, calls)) in self.by_function(others).into_iter().enumerate() {
                     let indent = if place == 0 { 0 } else { width + 3 };
                     // A caller without a row of its own has no time.
                     let total = self.row_of.get(*other).map_or(String::new(), |row| seconds(self.rows[row].total_s));
-                    line += &format!("{:indent$}{}({calls}) {total}\n", "", self.name_of(*other));
+                    writeln!(page, "{:indent$}{}({calls}) {total}", "", self.name_of(*other))?;
                 }
             }
         }
-        line
+        Ok(())
+    }
+
+    /// Each is there once: no two are equal.
+    fn by_function<'a, Of>(&self, others: &'a [(FunctionId, Of)]) -> Vec<&'a (FunctionId, Of)> {
+        let mut others: Vec<_> = others.iter().collect();
+        others.sort_unstable_by(|(left, _), (right, _)| self.functions[*left].cmp(&self.functions[*right]));
+        others
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use genba_pstats::{Browser, Restriction, Stats, UnknownKey};
+use genba_pstats::{Browser, Listing, Restriction, Stats, UnknownKey};
 
 use crate::read::{self, prof_file};
 use crate::words::failure::Failure;
@@ -48,8 +48,6 @@ pub struct Arguments {
     awaits: Vec<String>,
 }
 
-type Listing = fn(&Stats, &[Restriction]) -> String;
-
 pub fn pstats(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let lists: [(Listing, &Vec<String>); 4] = [
         (Stats::listing, &arguments.stats),
@@ -81,7 +79,7 @@ pub fn pstats(arguments: &Arguments) -> Result<ExitCode, Failure> {
         stats.reverse();
     }
     if !has_lists {
-        read::print(&stats.listing(&[]))?;
+        read::print_pieces(|page| stats.listing(&[], page))?;
     }
     for (list, words) in lists.iter().flat_map(|(list, asked)| asked.iter().map(move |words| (list, words))) {
         let restrictions: Result<Vec<Restriction>, _> = words.split_whitespace().map(Restriction::of_word).collect();
@@ -90,7 +88,7 @@ pub fn pstats(arguments: &Arguments) -> Result<ExitCode, Failure> {
                 .detail("expected a whole number of rows, a share from 0 to 1, or a regular expression")
                 .hint("genba pstats app.prof --stats 10")
         })?;
-        read::print(&list(&stats, &restrictions))?;
+        read::print_pieces(|page| list(&stats, &restrictions, page))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -110,9 +108,12 @@ fn browse(stats: Option<(String, Stats)>) -> Result<ExitCode, Failure> {
     read::print("Welcome to the profile statistics browser.\n")?;
     loop {
         let line = lines.next(browser.prompt())?;
-        let answer = browser.answer(line.as_deref());
-        read::print(&answer.printed)?;
-        if answer.ends {
+        let mut ends = false;
+        read::print_pieces(|page| {
+            ends = browser.answer(line.as_deref(), page)?;
+            Ok(())
+        })?;
+        if ends {
             break;
         }
     }

@@ -280,7 +280,7 @@ fn print_sorted(mut stats: Stats, keys: &[String]) -> Result<(), Failure> {
     stats.strip_folders();
     let words: Vec<&str> = keys.iter().map(String::as_str).collect();
     stats.sort(&words).map_err(|unknown| not_a_key(&unknown, "genba trace -s time app.py"))?;
-    read::print(&stats.listing(&[]))
+    read::print_pieces(|page| stats.listing(&[], page))
 }
 
 fn summary(stats: &Stats) -> String {
