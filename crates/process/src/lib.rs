@@ -13,5 +13,5 @@ pub use kernel::stopped::tracer;
 pub use kernel::{
     core_file, counted_calls, facts, identity, maps, memory, refusal, registers, rights, rules, stopped, threads,
 };
-pub use machine::{cgroups, clock_source, processors, tree};
+pub use machine::{cgroups, clock_source, memory_left, processors, tree};
 pub use python::{c_stack, codes, interpreter, look, objects, snapshot};

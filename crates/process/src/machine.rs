@@ -3,5 +3,6 @@
 
 pub mod cgroups;
 pub mod clock_source;
+pub mod memory_left;
 pub mod processors;
 pub mod tree;

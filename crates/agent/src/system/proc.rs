@@ -205,7 +205,7 @@ pub struct ContainerLeft {
     pub killed_as_one_bytes: Option<u64>,
 }
 
-/// Partner: crates/cli/src/verbs/heap/choice.rs.
+/// Partner: crates/process/src/machine/memory_left.rs.
 #[must_use]
 pub fn container_left(proc: Option<&Descriptor>) -> ContainerLeft {
     let groups = proc.and_then(|proc| read_whole(Some(proc), c"self/cgroup")).unwrap_or_default();

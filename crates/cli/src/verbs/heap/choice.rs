@@ -1,11 +1,10 @@
 //! Whether a heap is walked in a copy of the process or in place, and how long either may take.
 //! Owns: the reasons against a copy. Never: makes one.
 
-use std::fs;
-use std::path::Path;
-
 use genba_heap::pieces::{COPIED_PART, SMALL_BYTES, copied_at_most};
 use genba_process::interpreter::Interpreter;
+use genba_process::memory_left::{self, ContainerLeft, number_in_kb};
+use genba_process::tree::Tree;
 use genba_profile::figures;
 
 /// What the user asked for.
@@ -49,14 +48,6 @@ struct Facts {
     promised_left_bytes: Option<u64>,
     container: ContainerLeft,
     has_device: bool,
-}
-
-/// What the container may still take; `None`: no limit is known. Partner: crates/agent/src/system/proc.rs.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-struct ContainerLeft {
-    bytes: Option<u64>,
-    /// The same of groups that run out of memory as one: the kernel kills all processes in place of the largest (`memory.oom.group`).
-    killed_as_one_bytes: Option<u64>,
 }
 
 /// A walk of a program of so much memory: 100 MB took 60 to 90 ms on the machines that it was measured on.
@@ -112,80 +103,40 @@ fn small(own_bytes: Option<u64>) -> Option<String> {
 
 fn facts_of(interpreter: &Interpreter) -> Facts {
     let pid = interpreter.facts.pid;
+    let tree = Tree::own();
     let has_device = interpreter.maps.iter().filter_map(|mapping| mapping.path.as_ref()).any(|path| {
         ["/dev/nvidia", "/dev/kfd", "/dev/dri"].iter().any(|device| path.to_string_lossy().starts_with(device))
     });
     Facts {
-        resident_bytes: number_in_kb(&format!("/proc/{pid}/status"), "VmRSS:"),
-        own_bytes: own_bytes(&format!("/proc/{pid}/status")),
-        promised_left_bytes: promised_left(),
-        container: container_left(pid),
+        resident_bytes: number_in_kb(&tree, &format!("proc/{pid}/status"), "VmRSS:"),
+        own_bytes: own_bytes(&tree, &format!("proc/{pid}/status")),
+        promised_left_bytes: promised_left(&tree),
+        container: memory_left::of_container(&tree, &pid.to_string()),
         has_device,
     }
 }
 
 /// `None`: the system promises as much as anybody asks for.
-fn promised_left() -> Option<u64> {
-    let mode = fs::read_to_string("/proc/sys/vm/overcommit_memory").ok()?;
-    if mode.trim() != "2" {
+fn promised_left(tree: &Tree) -> Option<u64> {
+    if tree.text("proc/sys/vm/overcommit_memory")? != "2" {
         return None;
     }
-    let (limit, promised) =
-        (number_in_kb("/proc/meminfo", "CommitLimit:")?, number_in_kb("/proc/meminfo", "Committed_AS:")?);
+    let in_kb = |key: &str| number_in_kb(tree, "proc/meminfo", key);
+    let (limit, promised) = (in_kb("CommitLimit:")?, in_kb("Committed_AS:")?);
     Some(limit.saturating_sub(promised))
 }
 
 /// Partner: crates/agent/src/system/proc.rs.
-fn own_bytes(status: &str) -> Option<u64> {
-    let swapped = number_in_kb(status, "VmSwap:").unwrap_or(0);
-    number_in_kb(status, "RssAnon:").map(|bytes| bytes.saturating_add(swapped))
-}
-
-fn number_in_kb(path: &str, key: &str) -> Option<u64> {
-    let text = fs::read_to_string(path).ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix(key))?;
-    let kilobytes: u64 = line.split_whitespace().next()?.parse().ok()?;
-    kilobytes.checked_mul(1024)
-}
-
-/// Of the nearest limits above the process (cgroup v2).
-fn container_left(pid: u32) -> ContainerLeft {
-    let text = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
-    let Some(path) = text.lines().find_map(|line| line.strip_prefix("0::/")) else { return ContainerLeft::default() };
-    let root = Path::new("/sys/fs/cgroup");
-    left_of_groups(&root.join(path), root)
-}
-
-fn left_of_groups(folder: &Path, root: &Path) -> ContainerLeft {
-    let mut least = ContainerLeft::default();
-    let mut is_one = false;
-    for folder in folder.ancestors().take_while(|folder| folder.starts_with(root)) {
-        let left = left_of_group(folder);
-        // Below the group that runs out, the kernel takes the highest one that asks for it.
-        is_one |= fs::read_to_string(folder.join("memory.oom.group")).is_ok_and(|text| text.trim() == "1");
-        least.bytes = [least.bytes, left].into_iter().flatten().min();
-        let left_as_one = left.filter(|_| is_one);
-        least.killed_as_one_bytes = [least.killed_as_one_bytes, left_as_one].into_iter().flatten().min();
-    }
-    least
-}
-
-/// `None`: it has no limit.
-fn left_of_group(folder: &Path) -> Option<u64> {
-    let text = |name: &str| fs::read_to_string(folder.join(name)).ok();
-    let number = |name: &str| text(name)?.trim().parse::<u64>().ok();
-    let (limit, taken) = (number("memory.max")?, number("memory.current")?);
-    // The kernel gives up pages of files before it refuses memory.
-    let stat = text("memory.stat").unwrap_or_default();
-    let lines = stat.lines().filter_map(|line| line.split_once(' '));
-    let of_files = lines.filter(|(name, _)| matches!(*name, "inactive_file" | "active_file"));
-    let file_bytes = of_files.filter_map(|(_, bytes)| bytes.parse::<u64>().ok()).fold(0, u64::saturating_add);
-    Some(limit.saturating_sub(taken.saturating_sub(file_bytes)))
+fn own_bytes(tree: &Tree, status: &str) -> Option<u64> {
+    let swapped = number_in_kb(tree, status, "VmSwap:").unwrap_or(0);
+    number_in_kb(tree, status, "RssAnon:").map(|bytes| bytes.saturating_add(swapped))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Choice, ContainerLeft, Facts, MB, Wish, choose_by, left_of_group, left_of_groups, own_bytes};
+    use genba_process::tree::Tree;
+
+    use super::{Choice, ContainerLeft, Facts, MB, Wish, choose_by, own_bytes};
 
     fn chosen(facts: Facts, wish: Wish) -> Choice {
         choose_by(Facts { resident_bytes: Some(1000 * MB), ..facts }, wish)
@@ -214,50 +165,14 @@ mod tests {
 
     #[test]
     fn what_is_swapped_out_counts_as_its_own() {
-        let file = tempfile::NamedTempFile::new().unwrap();
+        let folder = tempfile::tempdir().unwrap();
         let with = |text: &str| {
-            std::fs::write(file.path(), text).unwrap();
-            own_bytes(file.path().to_str().unwrap())
+            std::fs::write(folder.path().join("status"), text).unwrap();
+            own_bytes(&Tree::new(folder.path()), "status")
         };
         assert_eq!(with("VmRSS:\t    9000 kB\nRssAnon:\t    6000 kB\nVmSwap:\t   70000 kB\n"), Some(76_000 * 1024));
         assert_eq!(with("VmRSS:\t    9000 kB\nRssAnon:\t    6000 kB\n"), Some(6_000 * 1024));
         assert_eq!(with("Name:\tpython3\n"), None);
-    }
-
-    #[test]
-    fn pages_of_files_can_be_given_up() {
-        let folder = tempfile::tempdir().unwrap();
-        let left_with = |name: &str, text: &str| {
-            std::fs::write(folder.path().join(name), text).unwrap();
-            left_of_group(folder.path())
-        };
-        assert_eq!(left_with("memory.current", "990\n"), None);
-        assert_eq!(left_with("memory.max", "1000\n"), Some(10));
-        assert_eq!(left_with("memory.stat", "file 690\nshmem 90\ninactive_file 500\nactive_file 100\n"), Some(610));
-        // The two files are not read in the same moment.
-        assert_eq!(left_with("memory.current", "400\n"), Some(1000));
-        assert_eq!(left_with("memory.max", "max\n"), None);
-    }
-
-    #[test]
-    fn a_group_that_is_killed_as_one_counts_from_itself_upwards() {
-        let root = tempfile::tempdir().unwrap();
-        let group = root.path().join("pod/one");
-        std::fs::create_dir_all(&group).unwrap();
-        for (file, text) in [
-            ("pod/one/memory.max", "900\n"),
-            ("pod/one/memory.current", "890\n"),
-            ("pod/one/memory.oom.group", "0\n"),
-            ("pod/memory.max", "1000\n"),
-            ("pod/memory.current", "950\n"),
-            ("pod/memory.oom.group", "1\n"),
-        ] {
-            std::fs::write(root.path().join(file), text).unwrap();
-        }
-        let left = |killed_as_one_bytes| ContainerLeft { bytes: Some(10), killed_as_one_bytes };
-        assert_eq!(left_of_groups(&group, root.path()), left(Some(50)));
-        std::fs::write(group.join("memory.oom.group"), "1\n").unwrap();
-        assert_eq!(left_of_groups(&group, root.path()), left(Some(10)));
     }
 
     #[test]
