@@ -1,11 +1,13 @@
 """Small files that ask for much: a file of 60 kB never takes more than 150 MB, compressed or not, whatever is in it and whichever verb reads it.
 
-And large ones that are what they say: counts of 60,000 functions are read within the same, and by `genba pstats` .prof files of 18 and of 20 MB.
+And large ones that are what they say: counts of 60,000 functions are read within the same, and by `genba pstats` .prof files of 18 to 20 MB.
 """
 
 import gzip
 import marshal
 import os
+import re
+import resource
 import struct
 import subprocess
 import sys
@@ -212,6 +214,23 @@ def test_a_large_prof_is_listed_in_the_same_memory(tmp_path: Path, name: str) ->
     for words in (("--stats", "9"), ("--callers", "9")):
         peak, code, said = peak_bytes("pstats", file, *words)
         assert code == 0 and peak <= PEAK_BYTES_MAX, (words, peak, code, said)
+
+
+def test_a_prof_that_needs_more_memory_than_is_left_is_not_called_damaged(tmp_path: Path) -> None:
+    limit_mb = 300
+    limited = lambda: resource.setrlimit(resource.RLIMIT_AS, (limit_mb * 1_000_000,) * 2)
+    file = tmp_path / "large.prof"
+    file.write_bytes(b"".join(called_by_the_same(2_000, 1_000)))
+    words = [binary(), "pstats", file, "--stats", "9"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=180, preexec_fn=limited)
+    said = " ".join(done.stderr.split())
+    assert done.returncode == 1 and f"{file} is too large to be read here" in said, (done.returncode, said)
+    assert "hint: read it where more memory is left" in said and "damaged" not in said and "panicked" not in said, said
+    mb = r"([\d.]+) MB"
+    bound = re.search(f"needs about {mb} of memory, and genba takes at most {mb}: half of the {mb} that this process may still take", said)
+    assert bound, said
+    needed_mb, most_mb, left_mb = map(float, bound.groups())
+    assert most_mb < needed_mb < limit_mb and left_mb < limit_mb and abs(left_mb - 2 * most_mb) <= 1, said
 
 
 def test_many_functions_are_read_by_every_reader(tmp_path: Path) -> None:

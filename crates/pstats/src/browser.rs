@@ -16,6 +16,8 @@ pub enum NotLoaded {
     System(i32, String),
     /// It is no `.prof` file, or a damaged one.
     Content(String),
+    /// There is not so much memory.
+    TooLarge(String),
 }
 
 /// Opens the file of that name.
@@ -105,7 +107,9 @@ impl<'a> Browser<'a> {
             Err(NotLoaded::System(number, words)) => {
                 format!("Failed to load statistics for {file}: [Errno {number}] {words}: '{file}'\n")
             }
-            Err(NotLoaded::Content(words)) => format!("Failed to load statistics for {file}: {words}\n"),
+            Err(NotLoaded::Content(words) | NotLoaded::TooLarge(words)) => {
+                format!("Failed to load statistics for {file}: {words}\n")
+            }
         }
     }
 
@@ -121,7 +125,9 @@ impl<'a> Browser<'a> {
                 self.prompt = format!("{file}% ");
                 String::new()
             }
-            Err(NotLoaded::System(_, words) | NotLoaded::Content(words)) => format!("{words}\n"),
+            Err(NotLoaded::System(_, words) | NotLoaded::Content(words) | NotLoaded::TooLarge(words)) => {
+                format!("{words}\n")
+            }
         }
     }
 

@@ -8,6 +8,9 @@ use std::path::Path;
 use chrono::{DateTime, Local};
 use genba_format::MAGIC;
 use genba_import::Counts;
+use genba_process::memory_left::{self, Bound, Left};
+use genba_process::tree::Tree;
+use genba_profile::figures;
 use genba_pstats::{Damaged, NotLoaded, Prof, Stats, is_prof};
 
 use crate::read::check_is_no_pipe;
@@ -15,6 +18,9 @@ use crate::words::failure::{Failure, say};
 
 /// As many of a foreign file's first bytes as an error shows.
 const SHOWN_BYTES: usize = 8;
+const HINT: &str = "python -m cProfile -o app.prof app.py makes one; genba report reads recordings";
+/// So much of the memory that is left is for a file and what is in it. The rest is for sums, orders and listings of that.
+const PART_OF_LEFT: u64 = 2;
 
 /// Whether the file has counted calls: it begins as a `.prof` file does, or `genba trace` recorded it. One that cannot be opened has none.
 pub fn has_counts(path: &Path) -> bool {
@@ -45,6 +51,12 @@ pub fn load(path: &Path) -> Result<Stats, NotLoaded> {
     if !found.is_file() && !found.is_dir() {
         return Err(NotLoaded::Content("it is no regular file".to_owned()));
     }
+    if let Some(left) = memory_left::own(&Tree::own())
+        && found.is_file()
+        && found.len() > left.bytes / PART_OF_LEFT
+    {
+        return Err(too_large("at least", found.len(), left));
+    }
     let bytes = std::fs::read(path).map_err(system)?;
     let profs = match bytes.starts_with(&MAGIC) {
         true => traced_profs(&bytes),
@@ -65,7 +77,7 @@ pub fn load(path: &Path) -> Result<Stats, NotLoaded> {
         let prof = match prof_of(&counts) {
             Ok(prof) => prof,
             Err(why) if is_only => return Err(why),
-            Err(NotLoaded::Content(words) | NotLoaded::System(_, words)) => {
+            Err(NotLoaded::Content(words) | NotLoaded::TooLarge(words) | NotLoaded::System(_, words)) => {
                 say(&format!("note: the counts of one process in {shown} are left out: {words}"));
                 continue;
             }
@@ -87,18 +99,43 @@ fn prof_of(Counts { bytes, room_bytes }: &Counts) -> Result<Prof, NotLoaded> {
         let words = format!("not a .prof file: it begins with \"{}\"", begins.escape_ascii());
         return Err(NotLoaded::Content(words));
     }
-    let prof = genba_pstats::read_within(bytes, &mut { *room_bytes }).map_err(|damaged| {
+    // A recording's counts have a bound of their own, as they were compressed.
+    let left = memory_left::own(&Tree::own()).filter(|left| left.bytes / PART_OF_LEFT < *room_bytes);
+    let most_bytes = left.map_or(*room_bytes, |left| left.bytes / PART_OF_LEFT);
+    let prof = genba_pstats::read_within(bytes, &mut { most_bytes }).map_err(|damaged| {
         let Damaged { byte, expected, found, needs_more_memory } = damaged;
-        let room_mb = room_bytes / 1_000_000;
-        NotLoaded::Content(match needs_more_memory {
-            true => format!("it needs more than {room_mb} MB of memory, the most that genba takes for its size"),
-            false => format!("damaged at byte {byte}: expected {expected}, found {found}"),
-        })
+        match (needs_more_memory, left) {
+            (false, _) => NotLoaded::Content(format!("damaged at byte {byte}: expected {expected}, found {found}")),
+            (true, Some(left)) => too_large("about", needed_bytes(most_bytes, byte, bytes.len()), left),
+            (true, None) => {
+                let most = figures::size(most_bytes);
+                let words = format!("it needs more than {most} of memory, the most that genba takes for its size");
+                NotLoaded::TooLarge(words)
+            }
+        }
     })?;
     if prof.rows.is_empty() {
         return Err(NotLoaded::Content("a .prof file without functions: nothing was profiled".to_owned()));
     }
     Ok(prof)
+}
+
+/// Of the whole file, as far as can be told where it was left: up to `byte` it needed `most_bytes`.
+fn needed_bytes(most_bytes: u64, byte: u64, file_bytes: usize) -> u64 {
+    let whole = u128::from(most_bytes) * file_bytes as u128 / u128::from(byte.max(1));
+    u64::try_from(whole).unwrap_or(u64::MAX)
+}
+
+fn too_large(how_exact: &str, needed_bytes: u64, left: Left) -> NotLoaded {
+    let (needed, most) = (figures::size(needed_bytes), figures::size(left.bytes / PART_OF_LEFT));
+    let bytes = figures::size(left.bytes);
+    let left = match left.bound {
+        Bound::Machine => format!("the {bytes} that this machine has left"),
+        Bound::Container => format!("the {bytes} that its container has left"),
+        Bound::Process => format!("the {bytes} that this process may still take (ulimit -a)"),
+    };
+    let words = format!("it needs {how_exact} {needed} of memory, and genba takes at most {most}: half of {left}");
+    NotLoaded::TooLarge(words)
 }
 
 /// The same for a file that is named on the command line.
@@ -107,9 +144,13 @@ pub fn open(path: &Path) -> Result<Stats, Failure> {
     load(path).map_err(|why| {
         let shown = path.display();
         match why {
-            NotLoaded::System(_, words) => Failure::no(format!("cannot open {shown}: {}", words.to_lowercase())),
-            NotLoaded::Content(words) => Failure::no(format!("{shown} cannot be read")).detail(words),
+            NotLoaded::System(_, words) => {
+                Failure::no(format!("cannot open {shown}: {}", words.to_lowercase())).hint(HINT)
+            }
+            NotLoaded::Content(words) => Failure::no(format!("{shown} cannot be read")).detail(words).hint(HINT),
+            NotLoaded::TooLarge(words) => Failure::no(format!("{shown} is too large to be read here"))
+                .detail(words)
+                .hint("read it where more memory is left: on another machine, or with a higher limit"),
         }
-        .hint("python -m cProfile -o app.prof app.py makes one; genba report reads recordings")
     })
 }

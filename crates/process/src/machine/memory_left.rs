@@ -148,7 +148,7 @@ mod tests {
             own(&made.tree())
         };
         let least = |bytes: u64, bound: Bound| Some(Left { bytes, bound });
-        assert_eq!(left("MemFree: 1 kB\nMemAvailable: 2000 kB\n", "max\n", UNLIMITED), least(2_048_000, Bound::Machine));
+        assert_eq!(left("Any: 1 kB\nMemAvailable: 2000 kB\n", "max\n", UNLIMITED), least(2_048_000, Bound::Machine));
         assert_eq!(left("MemAvailable:    2000 kB\n", "5000\n", UNLIMITED), least(4_000, Bound::Container));
         assert_eq!(left("MemAvailable:    9000 kB\n", "max\n", LIMITED), least(7_976_000, Bound::Process));
         assert_eq!(left("MemFree: 1 kB\n", "max\n", UNLIMITED), None);
