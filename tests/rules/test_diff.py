@@ -240,9 +240,10 @@ def test_sides_that_cannot_be_compared_are_told_first(workshop: Workshop) -> Non
     said = genba_said("diff", whole.recording, killed.recording)
     assert said.startswith("not comparable: A ended with exit code 0, B was ended by signal 9: they did not do the same work. Nothing below is certain; "), said
     page = json.loads(genba_said("diff", whole.recording, killed.recording, "--format", "json"))
-    assert list(page)[:4] == ["version", "comparable", "reason", "unlike"]
+    assert list(page)[:5] == ["version", "comparable", "reason", "unlike", "sides"]
     assert page["comparable"] is False and page["reason"] in said
     assert [side["recordings"][0]["end"] for side in (page["before"], page["after"])] == ["ended with exit code 0", "was ended by signal 9"]
+    assert [page["sides"][side]["ends"] for side in ("before", "after")] == [["ended with exit code 0"], ["was ended by signal 9"]]
     assert not any(row["certain"] for row in [page["whole"], *page["differences"], *page["functions"]])
     # The same program twice has nothing in the way.
     again = workshop.run(workshop.write("whole.py", text))

@@ -20,7 +20,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use crate::rules::difference::aligned::{By, Site, SiteIndex, Sites, sites_of};
 use crate::rules::difference::certainty::{Busy, Certainty, Estimate, Longer, SAMPLES_MIN, Sums, variance_of_unseen};
 pub use crate::rules::difference::comparable::Run;
-use crate::rules::difference::comparable::{Facts, obstacles, uncovered_ns, unlike, waited_for_cpu};
+use crate::rules::difference::comparable::{Facts, obstacles, of_any_row_ns, unlike, waited_for_cpu};
 use crate::rules::difference::division::{Division, Ways};
 use crate::rules::difference::files::{FileIndex, Files};
 use crate::rules::difference::places::{Place, Series, places, whole_run};
@@ -225,8 +225,8 @@ struct Table {
     one_sample: Vec<f64>,
     /// Of each run: its sum, what filters leave out included.
     recorded: Vec<f64>,
-    /// Of each run: CPU that is in no sample, in nanoseconds.
-    uncovered: Vec<f64>,
+    /// Of each run, in nanoseconds.
+    of_any_row: Vec<f64>,
     busy: Busy,
 }
 
@@ -246,7 +246,7 @@ impl Table {
             known: HashMap::new(),
             one_sample: Vec::new(),
             recorded: Vec::new(),
-            uncovered: Vec::new(),
+            of_any_row: Vec::new(),
             busy: Busy::default(),
         }
     }
@@ -269,7 +269,7 @@ impl Table {
         let run = whole_run(reading, self.weight);
         let progress = Progress::of(&run, &whole, one_sample(reading, self.weight, &run));
         self.recorded.push(run.sum());
-        self.uncovered.push(if self.weight == Weight::Cpu { uncovered_ns(reading) as f64 } else { 0.0 });
+        self.of_any_row.push(of_any_row_ns(reading, self.weight) as f64);
         self.one_sample.push(progress.one_sample);
         self.runs.push(RunPlaces { side, places, whole, progress });
     }
@@ -382,10 +382,10 @@ impl Table {
             values(one).partial_cmp(&values(other)).unwrap_or(std::cmp::Ordering::Equal)
         });
         let mean = |runs: &[f64]| runs.iter().sum::<f64>() / runs.len().max(1) as f64;
-        let (uncovered_before, uncovered_after) = self.uncovered.split_at(self.runs_before);
+        let (of_any_row_before, of_any_row_after) = self.of_any_row.split_at(self.runs_before);
         let certainty = Certainty::of(&spread_of, &self.whole, compared, self.busy)
             .with_neighbours_in(mean(&self.recorded))
-            .with_uncovered(mean(uncovered_before), mean(uncovered_after));
+            .with_uncovered(mean(of_any_row_before), mean(of_any_row_after));
         let whole = certainty.estimate(&self.whole, !is_too_few);
         let (mut rows, mut functions) = (Vec::new(), Vec::new());
         let mut largest: Option<(f64, Subject, &Sums)> = None;

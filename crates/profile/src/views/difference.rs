@@ -8,7 +8,8 @@ pub mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::rules::difference::certainty::{Busy, ERRORS_IN_ALL_ROWS, Estimate, Longer, SAMPLES_MIN};
+use crate::rules::difference::certainty::{ERRORS_IN_ALL_ROWS, Estimate, Longer, SAMPLES_MIN};
+use crate::rules::difference::comparable::{Facts, allowed_for};
 use crate::rules::difference::{
     ADVISED_CHANGE, Advice, Code, Difference, Row, SAMPLES_OF_EACH_SIDE_MIN, SAMPLES_OF_ONE_SIDE_MIN, Subject,
     are_too_few, difference as compare,
@@ -77,7 +78,17 @@ impl Comparison<'_> {
         };
         let unlike = &self.difference.unlike;
         let unlike = (!unlike.is_empty()).then(|| format!("the sides are unlike: {}", unlike.join(", ")));
-        unlike.into_iter().chain(of_side("A", self.before)).chain(of_side("B", self.after)).chain(weight).collect()
+        let first = unlike.into_iter().chain(self.allowed_for());
+        first.chain(of_side("A", self.before)).chain(of_side("B", self.after)).chain(weight).collect()
+    }
+
+    /// Where there is an obstacle, nothing is certain anyway.
+    fn allowed_for(&self) -> Vec<String> {
+        let facts = |runs: &[Run]| runs.iter().map(Facts::of).collect::<Vec<_>>();
+        if !self.difference.obstacles.is_empty() {
+            return Vec::new();
+        }
+        allowed_for(&facts(self.before), &facts(self.after), self.difference.choice.weight)
     }
 
     /// The answer in a sentence or two.
@@ -219,7 +230,6 @@ impl Comparison<'_> {
             }
         };
         let mut notes = vec![format!("intervals: {confidence} % for all {rows} together; {spread}")];
-        notes.extend(self.uneven());
         notes.extend(self.merged());
         notes.extend(self.difference.advice.as_ref().map(|advice| self.advice(advice)));
         notes
@@ -234,20 +244,6 @@ impl Comparison<'_> {
             format!(
                 "several functions of one name, which nothing tells apart in these recordings, are one: {}",
                 names.join(", ")
-            )
-        })
-    }
-
-    /// The machine had more to do beside one side, by a part of the time that is worth a line.
-    fn uneven(&self) -> Option<String> {
-        let Busy { before, after } = self.difference.busy;
-        let (side, more, other, less) =
-            if before > after { ("A", before, "B", after) } else { ("B", after, "A", before) };
-        (more - less >= 0.05).then(|| {
-            format!(
-                "a run of {side} waited for a CPU {:.0} % of its time, of {other} {:.0} %: the intervals are wider for that; record both sides in turn",
-                more * 100.0,
-                less * 100.0
             )
         })
     }

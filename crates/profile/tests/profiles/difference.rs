@@ -208,6 +208,54 @@ fn ticks_without_a_sample_are_no_less_work() {
     assert!(rows.len() == 1 && !rows[0].estimate.certain && !all.difference.whole.certain, "{rows:?}");
 }
 
+/// By the clock each row takes longer, whatever its code: what the runs waited for a CPU may be of any row.
+#[test]
+fn what_the_machine_made_a_program_wait_is_no_slow_down() {
+    // 500 samples of 1.6 ms, of which each took that many hundredths of its time.
+    let of = |key: u32, wall: u32, queue_ms: u32| {
+        format!(
+            "process 7 3.13.0 cwd=/app key={key}
+            main@app.py:3 x500 wall={wall}
+            turns 7 900 {queue_ms}ms
+            ended 7 800ms 0ms
+            "
+        )
+    };
+    let side = |names: &str, first_key: u32, wall: u32, queue_ms: u32| {
+        let texts: Vec<String> = (0..5).map(|at| of(first_key + at, wall, queue_ms)).collect();
+        runs(names, &texts)
+    };
+    let idle = side("before", 1, 100, 0);
+    let busy = side("after", 11, 120, 160);
+    let all = comparison(&idle, &busy, Some(Weight::Wall));
+    assert_eq!(told(&all), ["main +160 open"]);
+    assert!(!all.difference.whole.certain, "{}", all.verdict());
+    let page = text::text(&all, None, None, Paint::Plain);
+    let second = page.lines().nth(1);
+    expect!["a run of B waited for a CPU 17 % of its time, of A 0 %: the intervals are wider for that; record both sides in turn"]
+        .assert_eq(second.unwrap_or_default());
+    // The same time with a CPU to itself is the program's.
+    let slower = side("after", 11, 120, 0);
+    assert_eq!(told(&comparison(&idle, &slower, Some(Weight::Wall))), ["main +160 certain"]);
+}
+
+#[test]
+fn a_machine_that_others_had_on_one_side_is_an_obstacle() {
+    let of = |key: u32, samples: u32, queue_ms: u32| {
+        let cpu_ms = samples * 16 / 10;
+        let clocks = format!("turns 7 900 {queue_ms}ms\nended 7 {cpu_ms}ms 0ms\n");
+        format!("process 7 3.13.0 cwd=/app key={key}\nmain@app.py:3 x{samples}\n{clocks}")
+    };
+    let (before, after) = (runs("before", &[of(1, 500, 0)]), runs("after", &[of(2, 1500, 4800)]));
+    let all = comparison(&before, &after, Some(Weight::Cpu));
+    let verdict = all.verdict();
+    assert!(
+        verdict.starts_with("not comparable: runs of A waited for a CPU 0 % of their time, those of B 67 %: "),
+        "{verdict}"
+    );
+    assert_eq!(told(&all), ["main +1600 open"]);
+}
+
 /// A wait is stored as one sample, and seen at each tick.
 #[test]
 fn long_waits_are_not_few() {

@@ -19,6 +19,32 @@ fn machines_read_the_same() {
           "comparable": true,
           "reason": null,
           "unlike": [],
+          "sides": {
+            "before": {
+              "pythons": [
+                "3.13.0"
+              ],
+              "processes": 1,
+              "threads": 1,
+              "ends": [
+                "ended with exit code 0"
+              ],
+              "cpu_covered": 1.0,
+              "waited_for_cpu": null
+            },
+            "after": {
+              "pythons": [
+                "3.13.0"
+              ],
+              "processes": 1,
+              "threads": 1,
+              "ends": [
+                "ended with exit code 0"
+              ],
+              "cpu_covered": 1.0,
+              "waited_for_cpu": null
+            }
+          },
           "weight": "cpu",
           "weight_why": null,
           "unit": "ns",

@@ -121,7 +121,8 @@ pub struct Certainty {
     is_shown: bool,
     /// Assumed, in the unit of the weight.
     exchange: f64,
-    /// By how much the CPU that is in no sample differs, in the unit of the weight: a row may have all of it. More runs do not make it smaller.
+    /// By how much the CPU that is in no sample differs, or of wall time the wait for a CPU, in the unit of the weight: a row may have all of it.
+    /// More runs do not make it smaller.
     uncovered: f64,
     /// Standard errors to each side of a change.
     factor: f64,
@@ -183,7 +184,7 @@ impl Certainty {
         Certainty { exchange, ..self }
     }
 
-    /// `uncovered`: what is in no sample of a run, on the average of each side.
+    /// What any row of a run may have, on the average of each side.
     #[must_use]
     pub fn with_uncovered(self, before: f64, after: f64) -> Certainty {
         Certainty { uncovered: (before - after).abs(), ..self }

@@ -1,9 +1,11 @@
 //! A comparison as JSON for scripts. Its keys are stable: they are only added. docs/json.md lists them.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use crate::rules::difference::certainty::{ERRORS_IN_ALL_ROWS, Estimate};
-use crate::rules::difference::comparable::{End, Facts};
+use crate::rules::difference::comparable::{End, Facts, covered_least_per_mille, ends, waited_most};
 use crate::rules::difference::{ADVISED_CHANGE, Code, Row, Run, Subject};
 use crate::rules::phase::Phase;
 use crate::rules::weight::Weight;
@@ -17,6 +19,7 @@ struct Page<'a> {
     comparable: bool,
     reason: Option<String>,
     unlike: &'a [String],
+    sides: SidesPage,
     weight: &'static str,
     weight_why: Option<&'a str>,
     unit: &'static str,
@@ -33,6 +36,23 @@ struct Page<'a> {
     folded: FoldedPage,
     advice: Option<AdvicePage<'a>>,
     warnings: &'a [String],
+}
+
+#[derive(Serialize)]
+struct SidesPage {
+    before: FactsPage,
+    after: FactsPage,
+}
+
+/// Of all recordings of a side.
+#[derive(Serialize)]
+struct FactsPage {
+    pythons: Vec<String>,
+    processes: usize,
+    threads: usize,
+    ends: Vec<String>,
+    cpu_covered: Option<f64>,
+    waited_for_cpu: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -148,6 +168,7 @@ pub fn json(comparison: &Comparison, rows_max: Option<usize>, warnings: &[String
         comparable: difference.obstacles.is_empty(),
         reason: (!difference.obstacles.is_empty()).then(|| difference.obstacles.join("; ")),
         unlike: &difference.unlike,
+        sides: SidesPage { before: facts(comparison.before), after: facts(comparison.after) },
         weight: weight.key(),
         weight_why: difference.choice.why.as_deref(),
         unit: if weight == Weight::Samples { "samples" } else { "ns" },
@@ -186,6 +207,23 @@ pub fn json(comparison: &Comparison, rows_max: Option<usize>, warnings: &[String
     genba_text::json::pretty(&page)
 }
 
+fn facts(runs: &[Run]) -> FactsPage {
+    let facts: Vec<Facts> = runs.iter().map(Facts::of).collect();
+    let pythons: BTreeSet<String> = facts.iter().flat_map(|facts| facts.pythons.clone()).collect();
+    FactsPage {
+        pythons: pythons.into_iter().collect(),
+        processes: facts.iter().map(|facts| facts.processes).max().unwrap_or(0),
+        threads: facts.iter().map(|facts| facts.threads).max().unwrap_or(0),
+        ends: ends(&facts).into_iter().map(End::words).collect(),
+        cpu_covered: covered_least_per_mille(&facts).map(part),
+        waited_for_cpu: waited_most(&facts),
+    }
+}
+
+fn part(per_mille: u64) -> f64 {
+    per_mille as f64 / 1_000.0
+}
+
 fn side<'a>(runs: &'a [Run], accountings: &'a [Accounting], samples: u64, weight: Weight) -> SidePage<'a> {
     let recordings = runs.iter().zip(accountings).map(|(run, accounting)| {
         let clocks = run.reading.clocks();
@@ -196,7 +234,7 @@ fn side<'a>(runs: &'a [Run], accountings: &'a [Accounting], samples: u64, weight
             processes: facts.processes,
             threads: facts.threads,
             end: facts.end.map(End::words),
-            cpu_covered: facts.covered_per_mille.map(|per_mille| per_mille as f64 / 1_000.0),
+            cpu_covered: facts.covered_per_mille.map(part),
             waited_for_cpu: facts.waited_for_cpu,
             wall_ns: run.reading.wall_ns(),
             cpu_ns: clocks.cpu_ns,

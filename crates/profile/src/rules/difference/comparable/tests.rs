@@ -1,0 +1,174 @@
+//! Sides that differ in one fact, and what is said of it.
+
+use super::*;
+use crate::tables::profile::{Process, Recorder};
+
+fn facts() -> Facts {
+    Facts {
+        pythons: BTreeSet::from(["3.13.0".to_owned()]),
+        processes: 1,
+        threads: 2,
+        covered_per_mille: Some(995),
+        end: Some(End::ExitCode(0)),
+        waited_for_cpu: Some(0.0),
+        recorded_ns: 5_000_000_000,
+        cpu_ns: 4_000_000_000,
+        uncovered_ns: 20_000_000,
+        has_window: false,
+        interval_ns: Some(1_000_000),
+        lost_per_mille: 3,
+    }
+}
+
+fn of(after: Facts) -> Vec<String> {
+    obstacles(&[facts()], &[after], Weight::Cpu)
+}
+
+#[test]
+fn equal_sides_have_nothing_in_the_way() {
+    assert_eq!(of(facts()), [] as [String; 0]);
+    assert_eq!(unlike(&[facts()], &[facts(), facts()]), [] as [String; 0]);
+    assert_eq!(of(Facts { end: None, covered_per_mille: None, ..facts() }), [] as [String; 0]);
+    assert_eq!(of(Facts { uncovered_ns: 219_000_000, ..facts() }), [] as [String; 0]);
+    // Five times as fast, with the same part of it in no sample.
+    let slow = Facts { cpu_ns: 10_000_000_000, uncovered_ns: 800_000_000, ..facts() };
+    let fast = Facts { cpu_ns: 2_000_000_000, uncovered_ns: 160_000_000, ..facts() };
+    assert_eq!(obstacles(&[slow], &[fast], Weight::Cpu), [] as [String; 0]);
+    // A test that fails before the change, and passes behind it.
+    let failed = Facts { end: Some(End::ExitCode(1)), ..facts() };
+    assert_eq!(obstacles(std::slice::from_ref(&failed), &[facts()], Weight::Cpu), [] as [String; 0]);
+    assert_eq!(unlike(&[failed], &[facts()]), ["A ended with exit code 1, B ended with exit code 0"]);
+    // A short run, of which genba did not see the beginning, beside a long one.
+    let short = Facts { cpu_ns: 25_000_000, covered_per_mille: Some(200), ..facts() };
+    assert_eq!(of(short), [] as [String; 0]);
+}
+
+#[test]
+fn each_obstacle_has_its_words() {
+    let killed = of(Facts { end: Some(End::Signal(9)), ..facts() });
+    assert_eq!(killed, ["A ended with exit code 0, B was ended by signal 9: they did not do the same work"]);
+    let uncovered = Facts { uncovered_ns: 221_000_000, ..facts() };
+    assert_eq!(
+        of(uncovered.clone()),
+        ["20.0 ms of A's 4.00 s of CPU are in no sample, 221 ms of B's 4.00 s: what is in no sample is in no row"]
+    );
+    assert_eq!(obstacles(&[facts()], &[uncovered], Weight::Wall), [] as [String; 0]);
+    let slower = Facts { interval_ns: Some(5_000_000), ..facts() };
+    assert_eq!(of(slower.clone()), [] as [String; 0]);
+    assert_eq!(
+        obstacles(&[facts()], &[slower], Weight::Samples),
+        ["A has a sample every 1.00 ms, B every 5.00 ms: a sample of the one is not as long as one of the other"]
+    );
+    // On a busy machine many ticks come too late. Times hold: the next sample brings what passed.
+    let late = Facts { lost_per_mille: 181, ..facts() };
+    assert_eq!(of(late.clone()), [] as [String; 0]);
+    assert_eq!(
+        obstacles(&[facts()], &[late], Weight::Samples),
+        ["0.3 % of A's ticks gave no sample, 18.1 % of B's: fewer samples are no less work"]
+    );
+    let hardly_late = Facts { lost_per_mille: 23, ..facts() };
+    assert_eq!(obstacles(&[facts()], &[hardly_late], Weight::Samples), [] as [String; 0]);
+}
+
+/// A fact from 5 % on, and an obstacle only beyond half of the time, where the program itself does not explain it.
+#[test]
+fn a_machine_that_is_busier_on_one_side_is_told() {
+    let waited = |part| Facts { waited_for_cpu: Some(part), ..facts() };
+    let told = |a, b| allowed_for(&[waited(a)], &[waited(b)], Weight::Cpu);
+    assert_eq!(told(0.04, 0.0), [] as [String; 0]);
+    assert_eq!(told(0.2, 0.21), ["a run of B waited for a CPU 21 % of its time, of A 20 %"]);
+    assert_eq!(
+        told(0.45, 0.03),
+        [
+            "a run of A waited for a CPU 45 % of its time, of B 3 %: the intervals are wider for that; record both sides in turn"
+        ]
+    );
+    assert_eq!(of(waited(0.45)), [] as [String; 0]);
+    assert_eq!(
+        of(waited(0.61)),
+        [
+            "runs of A waited for a CPU 0 % of their time, those of B 61 %: other programs used the machine; record both sides in turn"
+        ]
+    );
+    // One run of several.
+    assert_eq!(obstacles(&[facts()], &[facts(), waited(0.61)], Weight::Cpu), [] as [String; 0]);
+    assert_eq!(of(Facts { threads: 16, ..waited(0.9) }), [] as [String; 0]);
+    assert_eq!(of(Facts { waited_for_cpu: None, ..facts() }), [] as [String; 0]);
+}
+
+#[test]
+fn coverage_that_differs_is_told_before_it_is_an_obstacle() {
+    let uncovered = |uncovered_ns| Facts { uncovered_ns, ..facts() };
+    let told = |after: Facts| allowed_for(&[facts()], &[after], Weight::Cpu);
+    assert_eq!(told(uncovered(99_000_000)), [] as [String; 0]);
+    assert_eq!(
+        told(uncovered(120_000_000)),
+        [
+            "20.0 ms of A's 4.00 s of CPU are in no sample, 120 ms of B's 4.00 s: each interval is wider by the difference"
+        ]
+    );
+    assert_eq!(allowed_for(&[facts()], &[uncovered(120_000_000)], Weight::Wall), [] as [String; 0]);
+    // As long before genba was loaded, of a run that is much shorter.
+    let short = Facts { cpu_ns: 25_000_000, covered_per_mille: Some(200), ..facts() };
+    assert_eq!(told(short), [] as [String; 0]);
+}
+
+#[test]
+fn programs_that_went_on_have_to_be_recorded_for_as_long() {
+    let went_on = |recorded_ns| Facts { end: Some(End::Recorded), recorded_ns, ..facts() };
+    let of = |a, b| obstacles(&[went_on(a)], &[went_on(b)], Weight::Cpu);
+    assert_eq!(of(5_000_000_000, 5_200_000_000), [] as [String; 0]);
+    assert_eq!(
+        of(5_000_000_000, 10_000_000_000),
+        [
+            "A was recorded for 5.00 s, B for 10.0 s, of programs that did not end by themselves: record both with the same --duration"
+        ]
+    );
+    let window = |recorded_ns| Facts { has_window: true, ..went_on(recorded_ns) };
+    assert_eq!(obstacles(&[window(5_000_000_000)], &[window(10_000_000_000)], Weight::Cpu), [] as [String; 0]);
+}
+
+#[test]
+fn an_end_is_the_programs_or_its_recordings() {
+    let end = |ended: Option<&str>, recorder: Option<(Option<i32>, Option<i32>)>| {
+        let mut profile = Profile::default();
+        profile.processes.push(Process { ended: ended.map(str::to_owned), ..Process::default() });
+        profile.recorder = recorder.map(|(exit_code, exit_signal)| Recorder {
+            argv: Vec::new(),
+            exit_code,
+            exit_signal,
+            wall_ns: 1,
+        });
+        end_of(&profile)
+    };
+    let exited = Some((Some(3), None));
+    assert_eq!(end(Some("exit"), exited), Some(End::ExitCode(3)));
+    assert_eq!(end(None, Some((None, Some(9)))), Some(End::Signal(9)), "killed: no block tells its end");
+    assert_eq!(end(Some("duration"), exited), Some(End::Recorded));
+    assert_eq!(end(Some("detached"), Some((Some(0), None))), Some(End::Recorded), "genba attach");
+    assert_eq!(end(Some("detached"), Some((None, None))), Some(End::Recorded), "genba attach, which knows no code");
+    assert_eq!(end(Some("exit"), Some((None, None))), Some(End::Exited), "it ended while it was attached to");
+    assert_eq!(end(Some("stop"), None), Some(End::Part), "genba.record()");
+    assert_eq!(end(Some("stopped"), exited), Some(End::Cut));
+    assert_eq!(end(None, None), Some(End::Cut));
+}
+
+#[test]
+fn a_part_that_became_faster_is_no_shorter_recording() {
+    let part = |recorded_ns| Facts { end: Some(End::Part), recorded_ns, ..facts() };
+    let found = obstacles(&[part(10_000_000_000)], &[part(5_000_000_000)], Weight::Cpu);
+    assert_eq!(found, [] as [String; 0]);
+}
+
+#[test]
+fn one_thread_more_is_nothing_to_tell() {
+    let with = |threads| Facts { threads, ..facts() };
+    assert_eq!(unlike(&[with(8)], &[with(12)]), [] as [String; 0]);
+    assert_eq!(unlike(&[with(8)], &[with(13)]), ["8 threads against 13 threads"]);
+}
+
+#[test]
+fn what_is_unlike_is_told_side_by_side() {
+    let other = Facts { pythons: BTreeSet::from(["3.14.5".to_owned()]), processes: 4, ..facts() };
+    assert_eq!(unlike(&[facts()], &[other]), ["CPython 3.13.0 against 3.14.5", "1 process against 4 processes"]);
+}
