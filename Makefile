@@ -52,12 +52,14 @@ test-cases:
 # Hours; it may be stopped, and goes on where it stopped as long as the sources stay the same (build/soak.jsonl; tests/soaking/sittings.py). Run nothing
 # beside what measures. PART="tests/harmless tests/sampling/test_bias.py" and VERSIONS="3.13 3.14-standalone" choose a piece; GENBA_SOAK_SECONDS
 # changes the ten minutes of the web server. The test of `make cluster` is one of these: a run of its own would write a plan without the others, and
-# the page of figures would take that for the whole.
+# the page of figures would take that for the whole. Without PART the laboratory of `genba diff` runs too, each of its cells with 400 pairs: it counts, so it
+# needs no idle machine, and prints the tables of docs/reading/diff.md.
 soak: build wheel twin ## the measuring and the harmless tests in their long form, in sittings; PART, VERSIONS choose
 	@make/prepare.sh tools packages compiled readers schemathesis s3 garage
 	@trap : INT; failed=0; export GENBA_SOAK=1 GENBA_FIGURES=$(CURDIR)/build/soak.jsonl PART='$(PART)' VERSIONS='$(VERSIONS)'; \
 	$(TOOLS)/bin/pytest --timeout 0 -o 'python_files=test_*.py cluster.py' tests || failed=1; \
 	$(LIBRARIES) $(NEXTEST) nextest run --workspace -E 'package(genba-fuzz) | (package(genba-names) & test(damage::)) | (package(genba-signal) & test(stale::))' || failed=1; \
+	[ -n '$(PART)' ] || GENBA_PAIRS=400 cargo test --release --locked -p genba-profile laboratory -- --nocapture || failed=1; \
 	$(TOOLS)/bin/python make/measured.py build/soak.jsonl || failed=1; \
 	exit $$failed
 
