@@ -52,7 +52,7 @@ test-cases:
 # Hours; it may be stopped, and goes on where it stopped as long as the sources stay the same (build/soak.jsonl; tests/soaking/sittings.py). Run nothing
 # beside what measures. PART="tests/harmless tests/sampling/test_bias.py" and VERSIONS="3.13 3.14-standalone" choose a piece; GENBA_SOAK_SECONDS
 # changes the ten minutes of the web server. The test of `make cluster` is one of these: a run of its own would write a plan without the others, and
-# the page of figures would take that for the whole. Without PART the laboratory of `genba diff` runs too, each of its cells with 400 pairs: it counts, so it
+# the page of figures would take that for the whole. Without PART the laboratory of `genba diff` runs, too, each of its cells with 400 pairs: it counts,
 # needs no idle machine, and prints the tables of docs/reading/diff.md.
 soak: build wheel twin ## the measuring and the harmless tests in their long form, in sittings; PART, VERSIONS choose
 	@make/prepare.sh tools packages compiled readers schemathesis s3 garage

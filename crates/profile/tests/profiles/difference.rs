@@ -387,3 +387,46 @@ fn functions_of_one_name_that_were_met_apart_are_not_compared() {
     // Its line was written anew: the same function.
     assert_eq!(rows(of(1, 5, "tuple"), of(2, 5, "set")), ["step(data) ← main:10 +0 open"]);
 }
+
+/// Their `def` lines are there twice and more often: what they are indented under, and decorators, tell them apart.
+#[test]
+fn both_arms_of_an_if_and_getter_and_setter_are_not_compared() {
+    let of = |key: u32, stack: &str| {
+        let class = "|    @property
+            |    def value(self):
+            |        turn(data)
+            |
+            |    @value.setter
+            |    def value(self, data):
+            |        turn(data)
+            |";
+        format!(
+            "process 7 3.13.0 cwd=/app key={key}
+            source /app/app.py
+            |if FAST:
+            |    def step(data):
+            |        turn(data)
+            |else:
+            |    def step(data):
+            |        turn(data)
+            |
+            |class A:
+            {class}
+            |class B:
+            {class}
+            |def main():
+            |    step(data)
+            main^26@app.py:27[4-14] > {stack} x900
+            "
+        )
+    };
+    let rows = |before: &str, after: &str| {
+        let (before, after) = (runs("before", &[of(1, before)]), runs("after", &[of(2, after)]));
+        told(&comparison(&before, &after, None))
+    };
+    let apart = ["turn(data) ← main:27 -1440 certain", "turn(data) ← main:27 +1440 certain"];
+    assert_eq!(rows("step^2@app.py:3[8-18]", "step^5@app.py:6[8-18]"), apart);
+    assert_eq!(rows("A.value^9@app.py:11[8-18]", "A.value^13@app.py:15[8-18]"), apart);
+    assert_eq!(rows("step^5@app.py:6[8-18]", "step^5@app.py:6[8-18]"), ["turn(data) ← main:27 +0 open"]);
+    assert_eq!(rows("B.value^18@app.py:20[8-18]", "B.value^18@app.py:20[8-18]"), ["turn(data) ← main:27 +0 open"]);
+}
