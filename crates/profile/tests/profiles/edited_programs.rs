@@ -312,12 +312,12 @@ impl Program {
             let (file, item) = self.called(*number);
             let mut caller = by.clone();
             for (at, expression) in item.expressions.iter().enumerate() {
-                if !item.kind.shares_its_name() && (at == 0 || matches!(item.kind, Kind::Class | Kind::Property)) {
+                if !item.kind.shares_its_name() && (at == 0 || item.kind == Kind::Class) {
                     let module = ["", "shop.", "store."][file];
                     let call = match item.kind {
                         Kind::Class => format!("{module}{}().{}(data)", item.name, METHODS[at]),
-                        Kind::Property if at == 0 => format!("{module}{}().value", item.name),
-                        Kind::Property => format!("{module}{}().value = data", item.name),
+                        // Of getter and setter.
+                        Kind::Property => format!("{module}{}().value += data", item.name),
                         _ => format!("{module}{}(data)", item.name),
                     };
                     let line = script.line(format!("    {call}"));
