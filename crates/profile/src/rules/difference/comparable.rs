@@ -218,7 +218,7 @@ pub fn obstacles(before: &[Facts], after: &[Facts], weight: Weight) -> Vec<Strin
     }
     if let (Some(a), Some(b)) = (waited_on_average(before), waited_on_average(after))
         && (a - b).abs() > WAITED_APART_MAX
-        && !has_more_to_run(before, after)
+        && !has_more_to_run(if a > b { [after, before] } else { [before, after] })
     {
         found.push(format!(
             "runs of A waited for a CPU {:.0} % of their time, those of B {:.0} %: other programs used the machine; record both sides in turn",
@@ -295,13 +295,13 @@ fn waited_on_average(side: &[Facts]) -> Option<f64> {
     Some(told.iter().sum::<f64>() / told.len() as f64)
 }
 
-/// One side has many more threads or processes: that they wait for each other's CPU may be the change itself, and it is told.
-fn has_more_to_run(before: &[Facts], after: &[Facts]) -> bool {
-    let differ = |of: fn(&Facts) -> usize| {
-        let most = |side: &[Facts]| side.iter().map(of).max().unwrap_or(0) as u64;
-        are_unlike(most(before), most(after))
+/// The side that waited more has many more threads or processes: that these wait for each other may be the change itself, and it is told.
+fn has_more_to_run([idle, busy]: [&[Facts]; 2]) -> bool {
+    let has_more = |of: fn(&Facts) -> usize| {
+        let most = |side: &[Facts]| side.iter().map(of).max().unwrap_or(0);
+        most(busy) > most(idle).saturating_mul(3) / 2
     };
-    differ(|facts| facts.processes) || differ(|facts| facts.threads)
+    has_more(|facts| facts.processes) || has_more(|facts| facts.threads)
 }
 
 /// What the intervals allow for, where it is enough to be told before the rows.
@@ -346,11 +346,6 @@ fn ends_in_words(ends: &BTreeSet<End>) -> String {
     ends.iter().map(|end| end.words()).collect::<Vec<_>>().join(" or ")
 }
 
-/// One more or less from run to run is nothing to tell.
-fn are_unlike(a: u64, b: u64) -> bool {
-    a.max(b) > a.min(b).saturating_mul(3) / 2
-}
-
 /// How else the sides differ: it may be the change itself.
 #[must_use]
 pub fn unlike(before: &[Facts], after: &[Facts]) -> Vec<String> {
@@ -365,10 +360,11 @@ pub fn unlike(before: &[Facts], after: &[Facts]) -> Vec<String> {
         let words = |side: BTreeSet<String>| side.into_iter().collect::<Vec<_>>().join(" or ");
         found.push(format!("CPython {} against {}", words(a), words(b)));
     }
+    // One more or less from run to run is nothing to tell.
     let mut compare = |of: &dyn Fn(&Facts) -> Option<u64>, words: &dyn Fn(u64) -> String| {
         let most = |side: &[Facts]| side.iter().filter_map(of).max();
         if let (Some(a), Some(b)) = (most(before), most(after))
-            && are_unlike(a, b)
+            && a.max(b) > a.min(b).saturating_mul(3) / 2
         {
             found.push(format!("{} against {}", words(a), words(b)));
         }

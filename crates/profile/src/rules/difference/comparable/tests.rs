@@ -92,7 +92,9 @@ fn a_machine_that_is_busier_on_one_side_is_told() {
     );
     // One run of several.
     assert_eq!(obstacles(&[facts()], &[facts(), waited(0.61)], Weight::Cpu), [] as [String; 0]);
+    // Its own threads may wait for each other; those of the other side explain nothing.
     assert_eq!(of(Facts { threads: 16, ..waited(0.9) }), [] as [String; 0]);
+    assert_eq!(obstacles(&[Facts { threads: 16, ..facts() }], &[waited(0.9)], Weight::Cpu).len(), 1);
     assert_eq!(of(Facts { waited_for_cpu: None, ..facts() }), [] as [String; 0]);
 }
 
