@@ -103,10 +103,10 @@ test("a changed argument shows under its caller only, with a sign beside the col
   await onPage("changed.html", async (page) => {
     const row = page.locator("[data-changes=rows] tbody tr").first();
     assert.match(await row.innerText(), /^\+\d.*sum\(range\(m\)\)\s+two\.py:6 sum2 ← two\.py:12 foo$/s);
-    assert.equal(await row.locator("[data-bar]").count(), 1);
-    const open = page.locator("[data-change=open]");
+    assert.equal(await row.locator(".bar-change").count(), 1);
+    const open = page.locator(".change-open");
     assert.ok(await open.count() >= 2, "rows of bar are there");
-    assert.equal(await open.locator("[data-bar]").count(), 0, "what the samples cannot tell has no bar");
+    assert.equal(await open.locator(".bar-change").count(), 0, "what the samples cannot tell has no bar");
     assert.ok((await open.first().innerText()).includes("cannot tell"));
     assert.notEqual(await open.first().locator(".hatched").evaluate((element) => getComputedStyle(element).backgroundImage), "none");
 
@@ -133,11 +133,11 @@ test("the same program twice: nothing is claimed, and nothing is left out", asyn
       const shown = await boxes(page);
       assert.ok(shown.length > 5);
       const isColoured = shown.some(({ tone }) => tone === "more" || tone === "less");
-      const bars = await page.locator("[data-bar]").count();
+      const bars = await page.locator(".bar-change").count();
       if (isColoured || bars > 0) claimed.push(name);
       else assert.match(await words(page, ".compare-verdict"), /^no difference that these recordings can tell/);
-      assert.equal(bars, await page.locator("[data-change=more], [data-change=less]").count());
-      assert.ok(await page.locator("[data-change=open]").count() > 0);
+      assert.equal(bars, await page.locator(".change-more, .change-less").count());
+      assert.ok(await page.locator(".change-open").count() > 0);
     });
   }
   assert.ok(claimed.length < 2, "both pairs claim a difference");

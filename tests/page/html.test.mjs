@@ -42,7 +42,7 @@ test("a recorded program, opened: the same rows, a box to click, no request", as
     const words = async (selector) => (await page.locator(selector).first().innerText()).replace(/\s+/g, " ").trim();
 
     await page.locator('[data-weight="cpu"]').click();
-    assert.equal(await page.locator("[data-kept]").count(), 0);
+    assert.equal(await page.locator("p.kept").count(), 0);
     const [row] = report.rows;
     assert.equal(row.expression, "b[i:]");
     assert.match(await words("[data-hit]"), new RegExp(`^${(row.share * 100).toFixed(1)} % .* before slices\\.py:${row.line} `));
@@ -65,7 +65,7 @@ test("a recorded program, opened: the same rows, a box to click, no request", as
 
     await page.keyboard.press("/");
     await page.keyboard.type("memmove");
-    assert.match(await words("[data-found]"), /^\d+ · \d+\.\d %$/);
+    assert.match(await words("header output"), /^\d+ · \d+\.\d %$/);
     assert.deepEqual(page.asked, [], "the page asked the network");
     assert.deepEqual(page.complaints, [], "the console complained");
     assert.equal(readFileSync(inFolder("slices.html"), "utf8").split("</script>").length, 3, "only the page's own two script elements end");
@@ -73,7 +73,7 @@ test("a recorded program, opened: the same rows, a box to click, no request", as
     genba("html", "slices.genba", "-o", "after.html", "--focus", "after");
     const kept = JSON.parse(genba("report", "slices.genba", "--weight", "cpu", "--format", "json", "--focus", "after"));
     const part = await openPage(at, inFolder("after.html"));
-    const said = await part.locator("[data-kept]").innerText();
+    const said = await part.locator("p.kept").innerText();
     assert.ok(said.startsWith(`kept: ${(kept.filters.share * 100).toFixed(1)} % of `) && said.includes("(--focus after)"), said);
     assert.deepEqual(part.complaints, [], "the console complained");
   });
@@ -135,7 +135,7 @@ test("a recording of genba trace, opened: it is called traced, and the calls of 
     const words = async (selector) => (await page.locator(selector).first().innerText()).replace(/\s+/g, " ").trim();
 
     assert.match(imported, /^traced: counts exact, times include the tracer's[ ;]/);
-    const head = await words("[data-meta]");
+    const head = await words(".meta");
     assert.ok(head.includes(imported), head);
     assert.ok((await words("[data-accounting]")).startsWith(`ticks ${accounting.ticks} = sampled ${accounting.ticks} + dropped 0 + refused 0`));
     // Counts tell no CPU time.
@@ -143,7 +143,7 @@ test("a recording of genba trace, opened: it is called traced, and the calls of 
 
     await page.locator('[data-weight="samples"]').click();
     await page.keyboard.press("6");
-    const rows = await page.locator("[data-functions] [data-row]").evaluateAll((found) => found.map((row) => ({
+    const rows = await page.locator(".table-view [data-row]").evaluateAll((found) => found.map((row) => ({
       name: row.querySelector("button").innerText,
       where: row.querySelector(".where").innerText,
       calls: [...row.querySelectorAll("[data-figure]")].map(({ innerText }) => Number(innerText.trim().split(/\s+/).at(-1))),

@@ -125,12 +125,12 @@ test("two times of one recording are compared by a click, from the list and with
       await page.mouse.move(...at(0.9));
       await page.mouse.up();
       await page.keyboard.press("c");
-      await page.locator("[data-compare-times]").click();
+      await page.locator("a[href*='before-time=']").click();
       await page.waitForSelector(".compare-verdict");
-      assert.match(await page.locator("[data-compared]").innerText(), /^A long\.genba --time \S+ → B long\.genba --time \S+$/);
+      assert.match(await page.locator("h1.run").innerText(), /^A long\.genba --time \S+ → B long\.genba --time \S+$/);
       assert.ok(await page.locator("[data-changes=rows] tbody tr").count() > 0);
       await page.goBack();
-      await page.locator("[data-compare-times]").waitFor();
+      await page.locator("a[href*='before-time=']").waitFor();
       assert.equal(await page.locator(".chips .chip").count(), 1, "the range is still kept");
       assert.deepEqual(complaints, [], "the console complained");
       await page.close();

@@ -146,7 +146,7 @@ test("the source has a bar a line and an underlined expression that leads to its
     await page.locator("[data-line='14'] u").first().click();
     assert.equal(await selected(page), "b[i:i + 2]");
     assert.equal(await page.locator(".source-view li.on").getAttribute("data-line"), "14");
-    assert.equal(await page.locator("[data-line='14'] [data-mark]").count(), 1);
+    assert.equal(await page.locator("[data-line='14'] .marks li").count(), 1);
     assert.equal(await words(page, "[data-line='7']"), "7 91.1 % 1.0 % n += len(b[i:][:2])");
   });
 });
@@ -169,7 +169,7 @@ test("the heads of a table are above their columns", async () => {
   await onPage(slices(), async (page) => {
     await page.keyboard.press("6");
     // Of the text, not of the cell: the first two columns end, and the third one begins, where their heads do.
-    const edges = (row) => page.locator(`[data-functions] ${row}`).first().evaluate((cells) => [...cells.children].map((cell, column) => {
+    const edges = (row) => page.locator(`.table-view ${row}`).first().evaluate((cells) => [...cells.children].map((cell, column) => {
       const text = document.createRange();
       text.selectNodeContents(cell);
       const { left, right } = text.getBoundingClientRect();
@@ -273,7 +273,7 @@ test("the address is what is seen: a fresh browser shows the same, and back undo
 async function opened(page, path, use) {
   const fresh = await (await at.browser.newContext({ viewport: { width: 1440, height: 860 } })).newPage();
   await fresh.goto(`file://${path}${await address(page)}`);
-  await fresh.waitForSelector("html[data-painted], [data-tree], [data-functions], .source-view");
+  await fresh.waitForSelector("html[data-painted], [data-tree], .table-view, .source-view");
   await use(fresh);
   await fresh.context().close();
 }
@@ -460,7 +460,7 @@ test("Y copies the stack of the selected box, and C names are grouped by their s
     assert.match(lines[1], /  slices\.py:\d+$/);
     await page.keyboard.press("6");
     await page.locator("[data-by=origin]").click();
-    assert.match(await words(page, "[data-functions] tbody"), /inferred, /);
+    assert.match(await words(page, ".table-view tbody"), /inferred, /);
   });
 });
 
@@ -486,8 +486,8 @@ test("recursion is one call by key and by switch, and lies in the address", asyn
     assert.match(await words(page, ".chips"), /^recursion as one call × 100\.0 %/);
     assert.match(await address(page), /recursion=folded/);
     await page.locator("[data-filter] summary").click();
-    assert.equal(await page.locator("[data-recursion]").isChecked(), true);
-    await page.locator("[data-recursion]").click();
+    assert.equal(await page.locator("[type=checkbox]").isChecked(), true);
+    await page.locator("[type=checkbox]").click();
     assert.equal(await page.locator(".chips").count(), 0);
   });
 });

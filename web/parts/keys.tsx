@@ -105,7 +105,6 @@ export function KeysDialog({ state }: { state: PageState }): JSX.Element {
     <dialog
       ref={dialog}
       aria-label="Keys"
-      data-keys
       onClose={() => {
         state.view.keysShown.value = false;
       }}

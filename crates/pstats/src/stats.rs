@@ -290,12 +290,14 @@ fn added(first: Callers, second: Callers, places: &mut PlaceOf) -> Callers {
     match (first, second) {
         (first, second) if second.is_empty() => first,
         (first, second) if first.is_empty() => second,
-        (Callers::Timed(first), Callers::Timed(second)) => Callers::Timed(summed(first, second, places, |sum, timing| {
-            sum.calls = sum.calls.saturating_add(timing.calls);
-            sum.primitive_calls = sum.primitive_calls.saturating_add(timing.primitive_calls);
-            sum.own_s += timing.own_s;
-            sum.total_s += timing.total_s;
-        })),
+        (Callers::Timed(first), Callers::Timed(second)) => {
+            Callers::Timed(summed(first, second, places, |sum, timing| {
+                sum.calls = sum.calls.saturating_add(timing.calls);
+                sum.primitive_calls = sum.primitive_calls.saturating_add(timing.primitive_calls);
+                sum.own_s += timing.own_s;
+                sum.total_s += timing.total_s;
+            }))
+        }
         (first, second) => {
             let calls = |callers| match callers {
                 Callers::Timed(callers) => counted(callers).collect(),

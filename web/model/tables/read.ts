@@ -91,7 +91,7 @@ export function listOf<T>(read: (row: Value) => T): (at: Value) => T[] {
 
 /** Fields that are named `firstLine` here and `first_line` there, each with its reader. */
 export function record<T extends object>(fields: { readonly [Name in keyof T]: (at: Value) => T[Name] }): (at: Value) => T {
-  const reads = (Object.entries(fields) as [string, (at: Value) => unknown][]).map(([name, read]) => [name, name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), read] as const);
+  const reads = Object.entries<(at: Value) => unknown>(fields).map(([name, read]) => [name, name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), read] as const);
   return (at) => {
     const field = object(at);
     const made: Record<string, unknown> = {};

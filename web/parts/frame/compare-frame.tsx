@@ -15,7 +15,7 @@ export function CompareHeader({ state, of: { data } }: { state: PageState; of: C
   return (
     <header>
       <span class="mark">genba</span>
-      <h1 class="run" title={`${data.before} → ${data.after}`} data-compared>A {data.before} → B {data.after}</h1>
+      <h1 class="run" title={`${data.before} → ${data.after}`}>A {data.before} → B {data.after}</h1>
       <span class="grow" />
       <ThemeButton view={state.view} />
     </header>
@@ -50,7 +50,7 @@ export function SideSwitch({ state }: { state: PageState }): JSX.Element | null 
 export function CompareWarnings({ of: { data } }: { of: ComparisonState }): JSX.Element | null {
   if (data.warnings.length === 0) return null;
   return (
-    <ul class="warnings" aria-label="Warnings" data-warnings>
+    <ul class="warnings" aria-label="Warnings">
       {data.warnings.map((warning) => (
         <li key={warning}>{warning}</li>
       ))}

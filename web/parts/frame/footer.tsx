@@ -32,7 +32,7 @@ export function Footer({ state }: { state: PageState }): JSX.Element {
           <span key={strain}>{strain}</span>
         ))}
       </span>
-      {rare === null ? null : <span data-rare title="genba html --all-samples keeps each of them">{rareWords(rare, profile, state.view.weight.value)}</span>}
+      {rare === null ? null : <span title="genba html --all-samples keeps each of them">{rareWords(rare, profile, state.view.weight.value)}</span>}
       <span class="grow" />
       <Folded words={plural(LEGEND.length, "colour")}>
         <span class="legend">

@@ -14,7 +14,7 @@ export function Header({ state, search }: { state: PageState; search: RefObject<
     <header>
       <span class="mark">genba</span>
       <h1 class="run" title={[profile.meta.title, ...interpreters(profile)].filter((line) => line !== null).join("\n")}>{profile.meta.title ?? profile.meta.recording ?? "a recording"}</h1>
-      <span class="meta" data-meta title={summary(profile).join(" · ")}>{summary(profile).join(" · ")}</span>
+      <span class="meta" title={summary(profile).join(" · ")}>{summary(profile).join(" · ")}</span>
       <span class="grow" />
       <Segments
         label="Weight"
@@ -48,7 +48,7 @@ function Search({ state, search }: { state: PageState; search: RefObject<HTMLInp
         }}
       />
       {found === null ? <kbd>/</kbd> : (
-        <output data-found>
+        <output>
           {found.stops.length === 0 ? "nothing found" : `${countWords(found.stops.length as Count)} · ${shareWords(found.share)}`}
         </output>
       )}
@@ -97,7 +97,7 @@ function dateWords(realtimeMs: number): string {
 /** Of a part of a recording: nobody may take it for the whole. */
 export function Kept({ state }: { state: PageState }): JSX.Element | null {
   const { filters } = state.recording.profile;
-  return filters === null ? null : <p class="kept" data-kept>{keptWords(filters, state.view.weight.value)}</p>;
+  return filters === null ? null : <p class="kept">{keptWords(filters, state.view.weight.value)}</p>;
 }
 
 /** What a weight does not show. */
@@ -117,7 +117,7 @@ export function Warnings({ state }: { state: PageState }): JSX.Element | null {
   return (
     <div class="warnings">
       <Folded words={plural(all.length, "warning")}>
-        <ul aria-label="Warnings" data-warnings>
+        <ul aria-label="Warnings">
           {all.map((warning) => (
             <li key={warning}>{warning}</li>
           ))}

@@ -55,7 +55,7 @@ function Line({ state, moments }: { state: PageState; moments: Moments }): JSX.E
         )}
         <Handle state={state} moments={moments} bins={bins} range={range} end="first" />
         <Handle state={state} moments={moments} bins={bins} range={range} end="end" />
-        {range === null ? null : <output class="quiet kept-time" style={labelPlace(range, bins)} data-range>{rangeWords(range, moments)} · {coresWords(coresIn(moments, range))}</output>}
+        {range === null ? null : <output class="quiet kept-time" style={labelPlace(range, bins)}>{rangeWords(range, moments)} · {coresWords(coresIn(moments, range))}</output>}
       </div>
       <div class="axis quiet" aria-hidden="true">
         {timeSteps(length, LABELS_MAX).map((step) => (
@@ -132,7 +132,6 @@ function Handle({ state, moments, bins, range, end }: { state: PageState; moment
       role="slider"
       tabIndex={0}
       class="handle"
-      data-handle={end}
       data-shown={range !== null}
       aria-label={end === "first" ? "Keep the time from" : "Keep the time to"}
       aria-valuemin={least}

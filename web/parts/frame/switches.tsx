@@ -48,7 +48,6 @@ export function Switches({ state }: { state: PageState }): JSX.Element {
           <label>
             <input
               type="checkbox"
-              data-recursion
               checked={filters.kept.value.foldsRecursion}
               onChange={({ currentTarget: { checked } }) => {
                 filters.change({ foldsRecursion: checked });

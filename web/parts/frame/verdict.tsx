@@ -12,7 +12,7 @@ export function Verdict({ state }: { state: PageState }): JSX.Element | null {
   if (verdict === null) return null;
   const isWhole = state.view.name.value === "where";
   return (
-    <section class="verdict" aria-label="Why it is slow" data-verdict>
+    <section class="verdict" aria-label="Why it is slow">
       {lines.value.slice(0, isWhole ? undefined : 1).map((line, at) => (
         <p key={at}>
           {at === 0 ? <b>{verdict.name}{isAll(state.filters.kept.value) ? "" : ", of the whole recording"}: </b> : null}

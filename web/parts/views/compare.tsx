@@ -35,7 +35,7 @@ function Times({ state, times }: { state: PageState; times: readonly Flag[] }): 
   const query = new URLSearchParams(times.map(([flag, value]) => [flag, value])).toString();
   return (
     <>
-      The time that is kept, and as much before or after it: {address === undefined ? null : <><a class="link" href={`${address}&${query}`} data-compare-times>compare them</a>, or </>}
+      The time that is kept, and as much before or after it: {address === undefined ? null : <><a class="link" href={`${address}&${query}`}>compare them</a>, or </>}
       <code>genba html{flagWords(times)} {quoted(state.recording.profile.meta.recording ?? "FILE")}</code>
     </>
   );
@@ -51,7 +51,7 @@ export function CompareView({ state, onPainted }: { state: PageState; onPainted:
         <p class="absent">
           This page holds one recording. <code>genba html before.genba after.genba</code> writes a page that compares two, and <code>genba diff</code> says the same in the terminal.
         </p>
-        <p class="absent" data-two-times>
+        <p class="absent">
           {times === null ? "Drag over at most half of the strip above: how that time is compared with as much before it stands here then." : <Times state={state} times={times} />}
         </p>
       </>
@@ -95,7 +95,7 @@ function Rows({ words, rows, name, isWhole }: { words: string; rows: readonly Ch
       </thead>
       <tbody>
         {shown.map((row, at) => (
-          <tr key={at} class={`change-${toneOf(row)}`} data-change={toneOf(row)}>
+          <tr key={at} class={`change-${toneOf(row)}`}>
             <td><b>{row.change}</b></td>
             <td class="change-bar"><ChangeBar estimate={row} all={rows} /></td>
             <td class="interval">{row.interval}</td>
@@ -140,7 +140,7 @@ function ChangeBar({ estimate, all }: { estimate: Estimate; all: readonly Estima
   const [left, right] = [Math.min(bar.zero, bar.change), Math.max(bar.zero, bar.change)];
   return (
     <span class="bar-room" aria-hidden="true">
-      {estimate.certain ? <i class={`bar-change tone-${toneOf(estimate)}`} style={span(left, right)} data-bar /> : null}
+      {estimate.certain ? <i class={`bar-change tone-${toneOf(estimate)}`} style={span(left, right)} /> : null}
       <i class={estimate.certain ? "bar-interval" : "bar-interval hatched"} style={span(bar.low, bar.high)} />
       <i class="bar-zero" style={{ "--left": `${bar.zero * 100}%` }} />
     </span>

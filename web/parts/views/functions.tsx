@@ -30,7 +30,7 @@ export function Functions({ state, by: fixed }: { state: PageState; by?: Groupin
   });
   const more = rows.value.length - shown.value;
   return (
-    <section class="table-view" aria-label={fixed === undefined ? "Functions" : "Where it goes, of what is kept"} data-functions>
+    <section class="table-view" aria-label={fixed === undefined ? "Functions" : "Where it goes, of what is kept"}>
       {fixed === undefined ? (
         <Segments
           label="Rows are"

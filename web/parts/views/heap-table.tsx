@@ -34,7 +34,7 @@ function Compared({ state, heaps, pair }: { state: PageState; heaps: Heaps; pair
         <Choice state={state} heaps={heaps} label="Heap" value={pair.after} onChoose={(at) => { choose({ after: at ?? pair.after }); }} />
         {heaps.rows.length < 2 ? null : <Choice state={state} heaps={heaps} label="compared with" value={pair.before} onChoose={(at) => { choose({ before: at }); }} none="none" />}
       </p>
-      <p data-heap-words>
+      <p>
         <b>{bytesWords(after.bytes)}</b> in {plural(after.objects, "object")}
         {before === undefined ? "" : <>: <b>{signed(after.bytes - before.bytes, bytesWords)}</b>, {signed(after.objects - before.objects, grouped)} objects since then</>}.
         {" "}<span class="quiet">{heldWords(after)}{heaps.leftOut > 0 ? ` Not in this page: ${plural(heaps.leftOut, "more heap")}; the files beside the recording have all.` : ""}</span>

@@ -97,7 +97,7 @@ function Marks({ state, line: { text, expressions } }: { state: PageState; line:
         const row = state.rows.value.find(({ box }) => box !== null && place[box] === place[expression.box]);
         // The text itself, unseen, keeps the bar under it, whatever its characters are wide.
         return (
-          <li key={expression.box} data-mark>
+          <li key={expression.box}>
             <span class="unseen" aria-hidden="true">{characters.slice(0, expression.from).join("")}</span>
             <span class="mark-bar" aria-hidden="true">{characters.slice(expression.from, expression.to).join("")}</span>
             <b>{shareWords(expression.share)}</b>

@@ -45,7 +45,7 @@ export function Where({ state }: { state: PageState }): JSX.Element {
         </button>
       ) : null}
       {all.value && folded.rows > 0 ? (
-        <p class="quiet" data-folded-rows>
+        <p class="quiet">
           {plural(folded.rows, "more expression")}, {shareWords(folded.share)} together: genba html --all-samples keeps each of them.
         </p>
       ) : null}

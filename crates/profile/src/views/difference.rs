@@ -269,9 +269,8 @@ impl Comparison<'_> {
         let times = longer.times.ceil();
         let length_ns = longest_ns as f64 * times;
         let is_made = longest_ns > 0 && length_ns <= LONGER_RUN_NS_MAX && !self.is_of_parts();
-        is_made.then(|| {
-            format!(", or {} of runs {times:.0} times as long, {}", longer.runs, duration(length_ns as u64))
-        })
+        is_made
+            .then(|| format!(", or {} of runs {times:.0} times as long, {}", longer.runs, duration(length_ns as u64)))
     }
 
     /// `orders.py:16 parse ← orders.py:29 load`

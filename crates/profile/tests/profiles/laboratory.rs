@@ -296,9 +296,8 @@ fn laboratory_of_advice() {
 
 /// Before and after a change.
 fn sides(program: Program, runs: usize, change: Change, random: &mut Random) -> [Vec<Run>; 2] {
-    [None, Some(change)].map(|change| {
-        (0..runs).map(|at| program.run(random, at as u32, &Filter::default(), change)).collect()
-    })
+    [None, Some(change)]
+        .map(|change| (0..runs).map(|at| program.run(random, at as u32, &Filter::default(), change)).collect())
 }
 
 /// So many of a count that fewer would be found once in 2,000 times if 95 % were.

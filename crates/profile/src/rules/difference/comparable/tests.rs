@@ -135,12 +135,8 @@ fn an_end_is_the_programs_or_its_recordings() {
     let end = |ended: Option<&str>, recorder: Option<(Option<i32>, Option<i32>)>| {
         let mut profile = Profile::default();
         profile.processes.push(Process { ended: ended.map(str::to_owned), ..Process::default() });
-        profile.recorder = recorder.map(|(exit_code, exit_signal)| Recorder {
-            argv: Vec::new(),
-            exit_code,
-            exit_signal,
-            wall_ns: 1,
-        });
+        profile.recorder =
+            recorder.map(|(exit_code, exit_signal)| Recorder { argv: Vec::new(), exit_code, exit_signal, wall_ns: 1 });
         end_of(&profile)
     };
     let exited = Some((Some(3), None));

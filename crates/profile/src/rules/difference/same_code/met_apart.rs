@@ -41,8 +41,7 @@ pub fn met_apart(
             heads_of.entry((file, name)).or_default().extend(head.map(|head| (position, head)));
         }
     }
-    let has =
-        |run: usize, file: FileIndex, head: &Head| texts[run].get(&file).is_some_and(|lines| head.is_in(lines));
+    let has = |run: usize, file: FileIndex, head: &Head| texts[run].get(&file).is_some_and(|lines| head.is_in(lines));
     let are_two = |file: FileIndex, one: &(usize, Head), other: &(usize, Head)| {
         one.1 != other.1 && [one.0, other.0].iter().all(|run| has(*run, file, &one.1) && has(*run, file, &other.1))
     };
