@@ -90,7 +90,10 @@ impl Stats {
         let mut rows: Vec<usize> = (0..self.awaits.len()).collect();
         rows.sort_by(|one, other| {
             let ((one, one_awaits), (other, other_awaits)) = (&self.awaits[*one], &self.awaits[*other]);
-            other_awaits.waited_s.total_cmp(&one_awaits.waited_s).then_with(|| self.functions[*one].cmp(&self.functions[*other]))
+            other_awaits
+                .waited_s
+                .total_cmp(&one_awaits.waited_s)
+                .then_with(|| self.functions[*one].cmp(&self.functions[*other]))
         });
         for restriction in restrictions {
             let (kept, said) = restriction.applied(rows, |row| self.name_of(self.awaits[row].0));

@@ -572,6 +572,8 @@ struct Counted {
     /// A getter that one side met, and the setter that the other did.
     met_apart: usize,
     merged: usize,
+    /// Of those, where all were met and what was moved around them tells which is which: a piece between two edits may have no line of its own.
+    merged_needlessly: usize,
     functions: usize,
 }
 
@@ -598,12 +600,10 @@ fn check(before: &Program, after: &Program, case: &str, random: &mut Random, cou
             continue;
         }
         let (old, new) = (&old.files[*file].functions, &new.files[*file].functions);
-        assert!(
-            !is_told(name, old, new),
-            "{case}: {name} of {file} is merged: {:?}, {:?}",
-            old.get(*name),
-            new.get(*name)
-        );
+        if is_told(name, old, new) {
+            println!("{case}: {name} of {file} is merged: {:?}, {:?}", old.get(*name), new.get(*name));
+            counted.merged_needlessly += 1;
+        }
     }
     let code = |subject: &Subject| -> Code {
         match subject {
@@ -695,10 +695,21 @@ fn a_row_is_the_same_code_on_both_sides_or_it_is_not_compared() {
         check(&before, &after, &format!("seed {seed}, {edits:?}"), &mut random, &mut counted);
     }
     println!("{counted:?}");
-    let Counted { on_both_sides, on_one_side, told_apart, pairs_told_apart, met_apart, merged, functions } = counted;
+    let Counted {
+        on_both_sides,
+        on_one_side,
+        told_apart,
+        pairs_told_apart,
+        met_apart,
+        merged,
+        merged_needlessly,
+        functions,
+    } = counted;
     // A test that met none of them would prove nothing of them.
     let all = [on_both_sides, on_one_side, told_apart, pairs_told_apart, met_apart, merged, functions];
     assert!(all.into_iter().all(|count| count >= 5), "{all:?}");
+    // Refused where it need not be is no false claim, and has to be seldom.
+    assert!(merged_needlessly as u64 <= PROGRAMS / 100, "{merged_needlessly} of {PROGRAMS} programs");
 }
 
 /// Whatever is edited alone, and the same program without an edit: what failed above is easier to see here.
@@ -709,9 +720,11 @@ fn each_edit_alone_keeps_the_rows() {
             let mut random = Random(7_919 * (seed + 8 * at as u64));
             let before = Program::made(&mut random);
             let mut after = before.clone();
-            check(&before, &after, &format!("seed {seed}, no edit"), &mut random, &mut Counted::default());
+            let mut counted = Counted::default();
+            check(&before, &after, &format!("seed {seed}, no edit"), &mut random, &mut counted);
             after.edit(*edit, &mut random);
-            check(&before, &after, &format!("seed {seed}, {edit:?}"), &mut random, &mut Counted::default());
+            check(&before, &after, &format!("seed {seed}, {edit:?}"), &mut random, &mut counted);
+            assert_eq!(counted.merged_needlessly, 0, "seed {seed}, {edit:?}");
         }
     }
 }

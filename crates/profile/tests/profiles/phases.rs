@@ -137,6 +137,15 @@ fn what_waits_in_the_beginning_is_the_beginning() {
     check_with(
         Options { by: By::Function, weight: Some(Weight::Wall), ..Options::default() },
         &format!("{RUN} x40\n{line} x10\n{line} x10 cpu\n{line} x10 futex\n{END} x10 futex\n"),
-        expect![[r#""#]],
+        expect![[r#"
+            one place: 80.0 % of 80.0 ms CPU is app.py:1 work
+            weight: wall
+
+             50.0 %  64.0 ms  app.py:1 work
+             37.5 %  48.0 ms  interpreter start-up
+                                  main → <module> 100 %: waiting for CPU 33 %, in futex(2) 33 %
+             12.5 %  16.0 ms  outside of Python
+                                  _start → Py_RunMain → Py_FinalizeEx → finalize_modules → gc_collect_main → in futex(2) 100 %
+        "#]],
     );
 }
