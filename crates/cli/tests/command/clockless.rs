@@ -2,8 +2,8 @@
 
 use crate::sandbox::Sandbox;
 
-/// A log of vmprof in format 1: of each hundred samples below `main` so many are of `load`, in turns, and the others of `save`.
-fn log(samples: u64, of_load: u64) -> Vec<u8> {
+/// A log of vmprof in format 1: of each hundred samples below `main` so many are of `load`, in turns that `step` tells, and the others of `save`.
+fn log(samples: u64, of_load: u64, step: u64) -> Vec<u8> {
     let mut bytes: Vec<u8> = [0_u64, 3, 0, 1000, 0].iter().flat_map(|word| word.to_le_bytes()).collect();
     bytes.extend(b"\x05\x00\x01\x07cpython");
     let names = [(16_u64, "py:main:1:/app/app.py"), (32, "py:load:3:/app/app.py"), (48, "py:save:9:/app/app.py")];
@@ -14,7 +14,7 @@ fn log(samples: u64, of_load: u64) -> Vec<u8> {
         bytes.extend(name.as_bytes());
     }
     for sample in 0..samples {
-        let address = if sample * 37 % 100 < of_load { 32 } else { 48 };
+        let address = if sample * step % 100 < of_load { 32 } else { 48 };
         bytes.push(1);
         bytes.extend([1, 2, address, 16, 1].iter().flat_map(|word: &u64| word.to_le_bytes()));
     }
@@ -31,8 +31,9 @@ fn said(sandbox: &Sandbox, words: &[&str]) -> String {
 #[test]
 fn equal_logs_differ_in_nothing_and_a_change_is_told_in_samples() {
     let sandbox = Sandbox::new("clockless");
-    for (file, samples, of_load) in [("before", 2_000, 50), ("same", 2_000, 50), ("after", 4_000, 75)] {
-        sandbox.file(&format!("work/{file}.vmprof"), &log(samples, of_load));
+    for (file, samples, of_load, step) in [("before", 2_000, 50, 37), ("same", 2_000, 50, 63), ("after", 4_000, 75, 37)]
+    {
+        sandbox.file(&format!("work/{file}.vmprof"), &log(samples, of_load, step));
     }
     let equal = said(&sandbox, &["diff", "before.vmprof", "same.vmprof"]);
     assert!(equal.starts_with("no difference that these recordings can tell: B − A is 0 ± "), "{equal}");

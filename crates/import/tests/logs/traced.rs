@@ -95,6 +95,7 @@ fn a_small_recording_may_take_little_memory() {
     let imported = imported(recording);
     let [fault] = imported.faults.as_slice() else { panic!("{:?}", imported.faults) };
     assert!(fault.contains("need more than 1") && fault.contains(" MB of memory"), "{fault}");
+    assert!(fault.contains("which is the most that genba takes here for a file of this size"), "{fault}");
 }
 
 #[test]
