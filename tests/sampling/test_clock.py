@@ -15,7 +15,7 @@ from recording import REPOSITORY, Run, Workshop, binary, genba
 
 pytestmark = pytest.mark.measures
 
-EVENTS = {"slow": "150000", "fixed": "150000", "works": "8000"}
+EVENTS = {"slow": "150000", "fixed": "150000", "works": "4000"}
 # Of casebook/clock/slow.py the clock takes most, which leaves little room above for a share that is too large. This program works beside it.
 # Between processors of a virtual machine a signal takes some microseconds, and its thread goes on until then: a system call that begins meanwhile ends
 # with it. So the work, and each reading, takes far longer than that.
@@ -23,9 +23,9 @@ WORKS = """\
 import sys, time
 for _ in range(int(sys.argv[1])):
     time.monotonic()
-    sum(range(5000))
+    sum(range(9000))
 """
-READINGS_BESIDE_WORK = 200
+READINGS_BESIDE_WORK = 400
 
 
 @pytest.fixture(scope="module")
