@@ -14,7 +14,7 @@ from recording import REPOSITORY, genba_said
 PAGE = (REPOSITORY / "docs/reading/diff.md").read_text()
 
 
-def log_of_vmprof(counts: tuple[int, int]) -> bytes:
+def log_of_vmprof(counts: tuple[int, int], *, backwards: bool = False) -> bytes:
     """Format 1, which tells no clock: so many samples of `load` and of `save` below `main`, in turns."""
     name = lambda address, text: b"\x02" + struct.pack("<qq", address, len(text)) + text
     head = struct.pack("<5q", 0, 3, 0, 1000, 0) + b"\x05\x00\x01\x07cpython"
@@ -22,8 +22,8 @@ def log_of_vmprof(counts: tuple[int, int]) -> bytes:
     load, save = (b"\x01" + struct.pack("<5q", 1, 2, address, 16, 1) for address in (32, 48))
     whole = sum(counts)
     # As many of each behind any part of the run as belong there.
-    turns = (load if (at + 1) * counts[0] // whole > at * counts[0] // whole else save for at in range(whole))
-    return head + names + b"".join(turns) + b"\x03"
+    turns = [load if (at + 1) * counts[0] // whole > at * counts[0] // whole else save for at in range(whole)]
+    return head + names + b"".join(reversed(turns) if backwards else turns) + b"\x03"
 
 
 def gate(folder: Path, page: dict) -> subprocess.CompletedProcess[str]:
@@ -40,7 +40,8 @@ def gate(folder: Path, page: dict) -> subprocess.CompletedProcess[str]:
 )
 def test_it_fails_for_a_certain_slow_down_only(tmp_path: Path, after: tuple[int, int], exit_code: int) -> None:
     for name, counts in (("before", (1_000, 1_000)), ("after", after)):
-        (tmp_path / f"{name}.vmprof").write_bytes(log_of_vmprof(counts))
+        # Equal logs would be copies of one.
+        (tmp_path / f"{name}.vmprof").write_bytes(log_of_vmprof(counts, backwards=name == "after"))
     page = json.loads(genba_said("diff", "--format", "json", tmp_path / "before.vmprof", tmp_path / "after.vmprof"))
     done = gate(tmp_path, page)
     assert (done.returncode, done.stdout, done.stderr) == (exit_code, page["verdict"] + "\n", "")
