@@ -3,7 +3,12 @@ decides how long the server has nothing to do."""
 
 import json
 
+import pytest
+
 from recording import Workshop, genba
+
+# Where other tests take the CPU, threads wait for that.
+pytestmark = pytest.mark.measures
 
 SERVER = """
 import json, subprocess, sys, time

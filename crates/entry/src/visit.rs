@@ -167,16 +167,12 @@ impl Visits {
 
     /// None: the agent's words are not there.
     fn send(&mut self, new: &[(i32, u32)]) -> Option<()> {
-        // Of threads that began since the entry nobody has asked the filters yet.
-        let Ok(mut filters) = Filters::of_threads(self.pid, Door::Attached, new.iter().map(|(tid, _)| *tid)) else {
-            return Some(());
-        };
         let began = Instant::now();
         for &(tid, own_tid) in new {
             if began.elapsed() >= LOOK_MAX {
                 break;
             }
-            let visited = self.visit_alone(tid, own_tid, &mut filters)?;
+            let visited = self.visit_alone(tid, own_tid)?;
             match self.threads.get_mut(&tid) {
                 Some(known) if visited == Visited::NotNow => known.is_tried_later(),
                 Some(known) if visited == Visited::Forbidden => known.is_forbidden = true,
@@ -187,9 +183,9 @@ impl Visits {
     }
 
     /// By a tracer of its own: one that did not stop in time would stop later, and wait until all others had been there.
-    fn visit_alone(&mut self, tid: i32, own_tid: u32, filters: &mut Filters) -> Option<Visited> {
+    fn visit_alone(&mut self, tid: i32, own_tid: u32) -> Option<Visited> {
         let _unstopped = Unstopped::begin();
-        let visit = || Some(if self.is_free()? { self.visit(tid, own_tid, filters) } else { Visited::NotNow });
+        let visit = || Some(if self.is_free()? { self.visit(tid, own_tid) } else { Visited::NotNow });
         in_own_thread(visit).flatten()
     }
 
@@ -240,12 +236,8 @@ impl Visits {
         if state != NOT_THERE {
             return Some(false);
         }
-        let filters = Filters::of_threads(self.pid, Door::Attached, std::iter::once(last));
-        let (Ok(mut filters), Ok(mut stopped)) = (filters, self.stop(last)) else { return Some(false) };
-        let _ = filters.check(last);
-        if !filters.may_restart() {
-            begin_wait_anew(stopped.thread, &mut stopped.registers);
-        }
+        let Ok(mut stopped) = self.stop(last) else { return Some(false) };
+        let _ = self.ask_filters(&mut stopped);
         let registers = stopped.registers;
         stopped.let_go();
         if self.code.contains(&registers.rip) || self.stack.contains(&registers.rsp) || registers.rsp == self.stack.end
@@ -266,13 +258,10 @@ impl Visits {
     }
 
     /// One thread goes there.
-    fn visit(&mut self, tid: i32, own_tid: u32, filters: &mut Filters) -> Visited {
+    fn visit(&mut self, tid: i32, own_tid: u32) -> Visited {
         let Ok(mut stopped) = self.stop(tid) else { return Visited::NotNow };
         let began = Instant::now();
-        let may_call = filters.check(tid).is_ok();
-        if !filters.may_restart() {
-            begin_wait_anew(stopped.thread, &mut stopped.registers);
-        }
+        let may_call = self.ask_filters(&mut stopped);
         let fs_base = stopped.registers.fs_base;
         if !may_call {
             stopped.let_go();
@@ -319,6 +308,21 @@ impl Visits {
             }
         }
         Visited::NotNow
+    }
+
+    /// Whether the agent's function may make its system calls there. Of threads that began since the entry nobody has asked the filters yet, and one
+    /// that goes on may set another between the question and its stop. A wait begins anew where its own call to go on is forbidden.
+    fn ask_filters(&self, stopped: &mut Stopped) -> bool {
+        let tid = stopped.thread.as_raw();
+        let filters = Filters::of_threads(self.pid, Door::Attached, std::iter::once(tid));
+        let (may_call, may_restart) = filters.map_or((false, false), |mut filters| {
+            let may_call = filters.check(tid).is_ok();
+            (may_call, filters.may_restart())
+        });
+        if !may_restart {
+            begin_wait_anew(stopped.thread, &mut stopped.registers);
+        }
+        may_call
     }
 
     fn stop(&self, tid: i32) -> Result<Stopped, Errno> {
