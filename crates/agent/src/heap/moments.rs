@@ -23,9 +23,12 @@ pub const WAIT_NS_MAX: u64 = 20_000_000_000;
 /// A walk may take ten times as long as it does on a slow machine: a while, and so much for each MB.
 const WALK_NS: u64 = 2_000_000_000;
 const WALK_NS_A_MB: u64 = 20_000_000;
-/// A walk for cycles takes about as long as the collection after it. The next one comes when this many times as long has passed: so they take a
-/// hundredth of the time at most, from the first one on.
+/// The next walk for cycles comes when this many times as long has passed as the last one took, and this at least: a program that collects at each
+/// request would have thousands of files within minutes. So they take a hundredth of the time in the long run; each is paid for afterwards.
 const CYCLES_APART: u64 = 100;
+const CYCLES_APART_NS: u64 = 1_000_000_000;
+/// No walk for cycles holds the program for longer: servers end workers that say nothing for some tens of seconds.
+const CYCLES_NS_MAX: u64 = 5_000_000_000;
 /// `Py_Version` of 3.14.0 to 3.14.4, whose collections look at a part of the objects. Partner: crates/python/src/interpreter/collector.rs.
 const COLLECT_IN_INCREMENTS: core::ops::Range<u64> = 0x030e_0000..0x030e_05f0;
 const DEVICES: [&str; 3] = ["/dev/nvidia", "/dev/kfd", "/dev/dri"];
@@ -147,10 +150,12 @@ fn cycles_before_collection(wanted: &'static Wanted, state: u64) {
         return;
     }
     let Some(known) = &wanted.known else { return };
-    let asked = Request { is_of_cycles: true, ..request(wanted, Moment::Cycles, InPlace::Moment, false) };
-    walk_here(&asked, known, state.wrapping_sub(known.objects.gc));
+    let asked = request(wanted, Moment::Cycles, InPlace::Moment, false);
+    let in_place_ns = asked.in_place_ns.min(CYCLES_NS_MAX);
+    walk_here(&Request { is_of_cycles: true, in_place_ns, ..asked }, known, state.wrapping_sub(known.objects.gc));
     let ended_ns = monotonic_ns();
-    CYCLES_FROM_NS.store(ended_ns.saturating_add(CYCLES_APART.saturating_mul(ended_ns - began_ns)), SeqCst);
+    let apart_ns = CYCLES_APART.saturating_mul(ended_ns.saturating_sub(began_ns)).max(CYCLES_APART_NS);
+    CYCLES_FROM_NS.store(ended_ns.saturating_add(apart_ns), SeqCst);
 }
 
 /// Whether a collection's beginning or end is of interest at all.

@@ -34,7 +34,7 @@ pub struct HeapOptions {
     #[arg(long, value_name = "WHEN")]
     heap_around_gc: Option<Around>,
 
-    /// Keep which garbage in cycles full collections are about to free: they wait for that, at most 1 % of the time. With all that --gc records
+    /// Keep which garbage in cycles full collections are about to free: they wait for that, 1 % of the time in the long run. With all that --gc records
     #[arg(long)]
     gc_cycles: bool,
 
