@@ -228,6 +228,30 @@ def test_what_full_collections_are_about_to_free_is_kept(workshop: Workshop) -> 
     assert len(json.loads(genba_said("gc", run.recording, "--format", "json"))["collections"]) >= len(pages)
 
 
+# Another interpreter with the same GIL, whose garbage the main one's collector leaves.
+BESIDE = """
+try:
+    import _interpreters as subs
+    beside = subs.create("legacy")
+except ImportError:
+    import _xxsubinterpreters as subs
+    beside = subs.create(isolated=False)
+subs.run_string(beside, "import gc; gc.disable()\\nfor _ in range(50_000):\\n    garbage = {}\\n    garbage['own'] = garbage")
+"""
+
+
+@on("3.11", "3.13")
+def test_garbage_of_another_interpreter_is_not_kept(workshop: Workshop) -> None:
+    run = workshop.run(workshop.write("beside.py", BESIDE + COLLECTING + "subs.destroy(beside)\n"), flags=("--gc-cycles",))
+    assert run.exit_code == 0, run.stderr
+    log = run.answer()["log"]
+    pages = [json.loads(path.read_text()) for path in workshop.place.outside.glob("*.cycles-*.json")]
+    of_turns = [page for page in pages if page["would_free"] > 1_000]
+    assert len(of_turns) >= 3
+    for page in of_turns:
+        assert page["would_free"] == next(collected for ended_ns, collected in log if ended_ns > page["walked_realtime_ns"])
+
+
 @on("3.13")
 def test_without_garbage_it_says_so(workshop: Workshop) -> None:
     with heaped(workshop, "in_use", "on", program=CYCLED) as (program, _):

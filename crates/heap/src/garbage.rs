@@ -49,6 +49,10 @@ impl<G: Ground> Walk<'_, G> {
             self.at_stage(Stage::Gather)?;
             for place in 0..self.plan.interpreters.len() {
                 let Some(&interpreter) = self.plan.interpreters.get(place) else { break };
+                // A collector that calls frees objects of its own interpreter alone.
+                if self.plan.collecting != 0 && interpreter != self.plan.collecting {
+                    continue;
+                }
                 let gc = interpreter + self.plan.objects.gc;
                 if half(gc + self.plan.objects.gc_collecting) != 0 && interpreter != self.plan.collecting {
                     self.walked.cut = Some(Cut::Collecting);
