@@ -2,6 +2,7 @@
 //! Owns: the options. Never: looks for a cycle itself: the agent does, inside the process.
 
 mod breaking;
+pub mod collector;
 mod drawing;
 mod graph;
 mod kinds;
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueHint};
-use genba_process::interpreter::{self, Interpreter};
+use genba_process::interpreter;
 
 use super::format::TextOrJson;
 use crate::files::own_file::MARKED_HEAD;
@@ -60,7 +61,7 @@ pub struct Arguments {
 
 pub fn cycles(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let interpreter = interpreter::find(arguments.pid).map_err(|refusal| refused(&refusal))?;
-    check(&interpreter)?;
+    collector::check_version(&interpreter.version, interpreter.facts.pid)?;
     entering::check(&interpreter)?;
     let choice = choice::choose(&interpreter, Wish::of(arguments.fork, arguments.in_place));
     let wants = Wants { cycles: true, ..Wants::default() };
@@ -82,36 +83,4 @@ pub fn cycles(arguments: &Arguments) -> Result<ExitCode, Failure> {
         }
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Its collections in increments look at a part of the objects, and no test of genba's has run on it.
-fn check(interpreter: &Interpreter) -> Result<(), Failure> {
-    if !is_incremental(&interpreter.version) {
-        return Ok(());
-    }
-    let pid = interpreter.facts.pid;
-    Err(Failure::no(format!("genba gc cycles does not know the collector of CPython {}", interpreter.version))
-        .detail("3.14.0 to 3.14.4 collect in increments")
-        .hint(format!("genba heap {pid} --live-only says how much garbage there is; 3.14.5 and later work")))
-}
-
-fn is_incremental(version: &str) -> bool {
-    let patch =
-        version.strip_prefix("3.14.").and_then(|rest| rest.split(|letter: char| !letter.is_ascii_digit()).next());
-    patch.and_then(|patch| patch.parse::<u32>().ok()).is_some_and(|patch| patch < 5)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_incremental;
-
-    #[test]
-    fn five_patch_releases_collect_in_increments() {
-        for version in ["3.14.0", "3.14.0rc2", "3.14.4"] {
-            assert!(is_incremental(version), "{version}");
-        }
-        for version in ["3.13.0", "3.14.5", "3.14.10", "3.15.0", "3.11.7"] {
-            assert!(!is_incremental(version), "{version}");
-        }
-    }
 }

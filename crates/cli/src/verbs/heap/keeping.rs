@@ -2,7 +2,7 @@
 //! classes go into the recording. Owns: the file that the agents append to, the names of what is kept, the words about it. Never: fails a recording: what goes wrong is a
 //! line on stderr. Partner: crates/agent/src/heap/moments.rs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -15,6 +15,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use genba_format::proto;
 use genba_heap::answer::{self, Outcome};
 use genba_heap::pieces::{ASKED_BYTES, Head, InPlace, Moment, Piece, read_piece};
+use genba_heap::walk::Cut;
 use genba_process::facts::Facts;
 use genba_profile::figures;
 use genba_profile::heaps::thinned;
@@ -26,6 +27,7 @@ use crate::recording::agent_file;
 use crate::recording::output::Output;
 use crate::verbs::attach::left_behind::HEAPS;
 use crate::verbs::attach::placed::{Held, Place};
+use crate::verbs::gc::cycles::collector;
 use crate::verbs::gc::cycles::page::Page as CyclesPage;
 use crate::words::failure::{self, Failure, say};
 
@@ -158,7 +160,7 @@ impl Keeping {
         match kept.files.as_slice() {
             _ if is_quiet => {}
             [] if kept.has_failures || kept.unfinished > 0 || !kept.cycles.is_empty() => {}
-            [] => say("note: no heap was kept: none of its moments came"),
+            [] => say("note: nothing of the heap was kept: none of its moments came"),
             [only] => {
                 say(&format!("kept the heap in {} · next: genba heap diff {} LATER", shown(only), shell::path(only)))
             }
@@ -195,6 +197,8 @@ struct Keeper {
     done: u64,
     /// Answers that are not whole, by process and number.
     open: BTreeMap<(u64, u64), Vec<u8>>,
+    /// Notes. What goes wrong before each full collection is told once.
+    said: BTreeSet<String>,
     is_damaged: bool,
     kept: Kept,
 }
@@ -207,6 +211,7 @@ impl Keeper {
             cycles_number: 0,
             done: ASKED_BYTES as u64,
             open: BTreeMap::new(),
+            said: BTreeSet::new(),
             is_damaged: false,
             kept: Kept::default(),
         }
@@ -248,11 +253,13 @@ impl Keeper {
         let whole = self.open.remove(&key).unwrap_or_default();
         if let Err(failure) = self.keep(&piece.head, piece.words, &whole) {
             self.kept.has_failures = true;
-            say(&format!(
-                "note: a heap of process {} was not kept ({}): {failure}",
-                piece.head.pid,
-                words_of(piece.head.moment)
-            ));
+            let what = if piece.head.moment == Moment::Cycles as u64 { "garbage in cycles" } else { "a heap" };
+            let (pid, moment) = (piece.head.pid, words_of(piece.head.moment));
+            let note = format!("note: {what} of process {pid} was not kept ({moment}): {failure}");
+            if !self.said.contains(&note) {
+                say(&note);
+                self.said.insert(note);
+            }
         }
     }
 
@@ -267,6 +274,13 @@ impl Keeper {
         if answer.done.outcome == Outcome::Busy as u32 {
             return Err(Failure::no("another walk of its heap was under way until the end")
                 .hint("a longer interval, or genba heap PID after the recording"));
+        }
+        if head.moment == Moment::Cycles as u64 {
+            collector::check_version(&version(head.python), pid)?;
+            if answer.done.outcome == Outcome::Cut as u32 && answer.done.detail == Cut::Late as u32 {
+                return Err(Failure::no("it was given up, since the program waited for it too long")
+                    .hint(format!("genba gc cycles {pid} --fork looks at a copy, and the program goes on")));
+            }
         }
         asking::check(pid, &answer, None)?;
         let process = Process { pid, python: version(head.python), argv: command_line(words) };
@@ -338,15 +352,22 @@ fn written(stem: &Path, kind: &str, number: &mut u32, json: &str) -> Result<Path
         *number += 1;
         let path = PathBuf::from(format!("{}.{kind}-{number}.json", stem.display()));
         let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+        let is_made = made.is_ok();
         match made.and_then(|mut file| file.write_all(json.as_bytes())) {
             Ok(()) => return Ok(path),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => {
+                // A part of it is of no use, and the next one may have its name.
+                if is_made {
+                    drop(std::fs::remove_file(&path));
+                }
+                *number -= 1;
                 return Err(Failure::no(format!("cannot write {}: {}", path.display(), failure::of_system(&error))));
             }
         }
     }
-    Err(Failure::no(format!("there are {FILES_MAX} heaps of this name already")).hint("name another recording with -o"))
+    Err(Failure::no(format!("there are {FILES_MAX} files {}.{kind}-….json already", stem.display()))
+        .hint("name another recording with -o"))
 }
 
 /// Its largest classes. `page` has them in that order.
