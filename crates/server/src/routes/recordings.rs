@@ -19,6 +19,7 @@ use crate::routes::state::{AppState, Shared};
 use crate::rules::access::{Caller, Scope};
 use crate::rules::naming::{check_host, check_name, check_tags};
 use crate::rules::search;
+use crate::storage::listing::own::own_page;
 use crate::storage::listing::{self, Condition, Filter, Mark, Matched, Order};
 use crate::storage::settings;
 use crate::storage::terms::{self, Kind};
@@ -103,7 +104,11 @@ pub async fn list(State(state): State<AppState>, Known(caller): Known, Asked(ask
     filter.conditions.extend(filter.owner.as_deref().map(Condition::of_owner));
     let (listed, _) = state.totals(None).await?;
     let plan = listing::plan(database, &filter, listed).await?;
-    let page = listing::page(database, &plan, order, after.as_ref().map(|after| &after.mark), limit).await?;
+    let mark = after.as_ref().map(|after| &after.mark);
+    let page = match &only_own {
+        Some(_) => own_page(database, &plan, order, mark, limit).await?,
+        None => listing::page(database, &plan, order, mark, limit).await?,
+    };
     let (all, all_bytes) = state.totals(only_own.as_deref()).await?;
     let live = listing::live(database, only_own.as_deref()).await?;
     let matched = match &after {

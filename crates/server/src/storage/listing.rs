@@ -8,6 +8,8 @@ use crate::storage::recordings::{COLUMNS, Recording, count, get, stored};
 use crate::storage::terms::{Kind, folded};
 use crate::words::problem::Problem;
 
+pub mod own;
+
 /// Recordings are counted so far and no further: a word that more of them have is frequent.
 const COUNTED_MAX: u64 = 1_000;
 /// Recordings that one request looks at where no word is rare: two frequent words may never meet.
@@ -118,6 +120,8 @@ pub struct Page {
     pub recordings: Vec<Recording>,
     /// Where the list goes on. The page may have few rows or none before it: more were not looked at.
     pub next: Option<Mark>,
+    /// Its last recording.
+    last: Option<Mark>,
     /// How many were looked at before it. None: nothing is behind this page, or a request looks at all that there are.
     pub looked: Option<u64>,
 }
@@ -279,7 +283,7 @@ pub async fn page(
     most: u32,
 ) -> Result<Page, Problem> {
     if plan.matched.is_some_and(|matched| matched.recordings == 0) {
-        return Ok(Page { recordings: Vec::new(), next: None, looked: None });
+        return Ok(Page { recordings: Vec::new(), next: None, last: None, looked: None });
     }
     let end = plan.end(database, order, after).await?;
     let mut statement = Statement::new("SELECT ");
@@ -304,12 +308,13 @@ pub async fn page(
     let rows = statement.rows(database).await?;
     let shown = rows.len().min(most as usize);
     let recordings = rows[..shown].iter().map(Recording::of_row).collect::<Result<Vec<_>, _>>()?;
-    let last = rows[..shown].last().filter(|_| rows.len() > shown).map(mark_of).transpose()?;
-    let looked = match last.is_some() || end.is_some() {
-        true => plan.looked(database, order, after, last.as_ref()).await?,
+    let last = rows[..shown].last().map(mark_of).transpose()?;
+    let full = last.clone().filter(|_| rows.len() > shown);
+    let looked = match full.is_some() || end.is_some() {
+        true => plan.looked(database, order, after, full.as_ref()).await?,
         false => None,
     };
-    Ok(Page { recordings, next: last.or(end), looked })
+    Ok(Page { recordings, next: full.or(end), last, looked })
 }
 
 fn mark_of(row: &AnyRow) -> Result<Mark, Problem> {

@@ -4,6 +4,7 @@ use crate::storage::recordings::{self, State};
 use crate::storage::terms;
 use crate::storage::tokens::commit;
 
+use super::own::own_page;
 use super::*;
 
 const LOOKED: u32 = 3;
@@ -84,6 +85,30 @@ fn a_page_says_how_many_were_looked_at() {
         let whole = plan(&database, &filter, 10).await.expect("a plan");
         let first = page(&database, &whole, Order::Newest, None, PAGE).await.expect("a page");
         assert_eq!((first.looked, first.next), (None, mark(8)));
+    });
+}
+
+#[test]
+fn a_page_of_ones_own_goes_on_where_ones_own_ends() {
+    in_ten(async |database| {
+        let own = async |conditions: Vec<Condition>| {
+            let filter = Filter { conditions, owner: None };
+            let plan = bounded(&filter);
+            let (mut found, mut after) = (Vec::new(), None::<Mark>);
+            loop {
+                let listed = own_page(&database, &plan, Order::Newest, after.as_ref(), PAGE).await.expect("a page");
+                let made: Vec<i64> = listed.recordings.iter().map(|recording| recording.created_ms).collect();
+                let goes_on_at = listed.next.as_ref().map(|mark| mark.value);
+                assert!(goes_on_at.is_none() || goes_on_at == made.last().copied(), "{goes_on_at:?} after {made:?}");
+                found.push(made);
+                after = listed.next;
+                if after.is_none() {
+                    break found;
+                }
+            }
+        };
+        assert_eq!(own(vec![of_tag("even")]).await, expected(&[&[8, 6], &[4, 2], &[0]]));
+        assert_eq!(own(vec![of_tag("even"), of_tag("odd")]).await, expected(&[&[]]));
     });
 }
 
