@@ -251,8 +251,8 @@ fn decoded(value: &str) -> Option<String> {
         bytes.push(match byte {
             b'+' => b' ',
             b'%' => {
-                let digits = [rest.next()?, rest.next()?];
-                u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?
+                let mut digit = || char::from(rest.next()?).to_digit(16);
+                u8::try_from(digit()? * 16 + digit()?).ok()?
             }
             other => other,
         });
@@ -339,6 +339,7 @@ mod tests {
             "/secret/compare?before=0&after=0&before-time=1s&after-time=1s..2s",
             "/secret/compare?before=0&after=1&focus=(",
             "/secret/compare?before=0&after=1&focus=%f",
+            "/secret/compare?before=0&after=1&focus=%+f",
             "/secret/compare?before=0&after=1&focus=%ff",
             // The list has no state.
             "/secret/state",
