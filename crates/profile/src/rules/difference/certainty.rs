@@ -126,9 +126,28 @@ pub struct Certainty {
     uncovered: f64,
     /// Standard errors to each side of a change.
     factor: f64,
-    /// For each number of runs a side, from `ADVISED_RUNS_MIN` on: by what the deviation of one run is to be multiplied to be the change that
-    /// they tell. More runs tell less.
-    tell: Vec<f64>,
+    /// For each number of runs a side, from `ADVISED_RUNS_MIN` on. More runs tell less.
+    tell: Vec<Tell>,
+}
+
+/// What that many runs on each side tell.
+#[derive(Clone, Copy, Debug)]
+struct Tell {
+    runs: u32,
+    /// How many standard errors a change has to be.
+    errors: f64,
+}
+
+impl Tell {
+    /// The change, where one run has that variance, and both sides may differ by `uneven` beside it.
+    fn change(self, variance: f64, uneven: f64) -> f64 {
+        self.errors * (2.0 / f64::from(self.runs) * variance + uneven.powi(2)).sqrt()
+    }
+
+    /// The variance that one run may have, so that a change is told. Negative: it cannot be.
+    fn variance(self, change: f64, uneven: f64) -> f64 {
+        ((change / self.errors).powi(2) - uneven.powi(2)) * f64::from(self.runs) / 2.0
+    }
 }
 
 impl Certainty {
@@ -158,7 +177,7 @@ impl Certainty {
         let uneven = if is_measured { ASSUMED_SPREAD_OF_BUSY * (busy.before - busy.after).abs() } else { 0.0 };
         let factor = factor(compared, is_measured.then_some(freedom));
         let tell = (ADVISED_RUNS_MIN..=ADVISED_RUNS_MAX)
-            .map(|runs| found(compared, 2 * runs as usize - 2) * (2.0 / f64::from(runs)).sqrt());
+            .map(|runs| Tell { runs, errors: found(compared, 2 * runs as usize - 2) });
         let is_shown = measured > assumed(busy.larger());
         let exchange = if is_measured { 0.0 } else { ASSUMED_EXCHANGE * middle(whole) };
         Certainty {
@@ -212,22 +231,24 @@ impl Certainty {
     /// Recordings on each side with which a change of this size is certain in 95 of 100 comparisons; with one that is assumed to vary, at least.
     #[must_use]
     pub fn runs_needed(&self, row: &Sums, change: f64) -> Option<u32> {
-        let variance = self.advised_variance(row);
-        let deviation = variance.sqrt();
+        let (variance, uneven) = (self.advised_variance(row), self.uneven * middle(row));
         let change = change - self.uncovered;
-        let position = self.tell.partition_point(|tell| tell * deviation > change);
-        (change > 0.0 && position < self.tell.len()).then(|| ADVISED_RUNS_MIN + position as u32)
+        let position = self.tell.partition_point(|tell| tell.change(variance, uneven) > change);
+        let first = self.tell.get(position)?;
+        (change > 0.0).then_some(first.runs)
     }
 
     /// How many times as long runs would do instead of more runs. None: it is not the samples that are too few.
     #[must_use]
     pub fn times_longer(&self, row: &Sums, change: f64) -> Option<f64> {
         let freedom = self.spread.freedom?;
-        let allowed = (change / found(self.compared, freedom)).powi(2) / self.sides();
+        let (change, uneven) = (change - self.uncovered, self.uneven * middle(row));
+        let allowed = ((change / found(self.compared, freedom)).powi(2) - uneven.powi(2)) / self.sides();
         let own = own_variance(row);
         let shown = (self.squared_error(row) / self.sides() - own) * at_most(freedom);
         let between = shown.max((ADVISED_SPREAD_MIN * middle(row)).powi(2));
-        (between < allowed && own > 0.0).then(|| own / (allowed - between)).filter(|times| *times <= 100.0)
+        let is_told = change > 0.0 && between < allowed && own > 0.0;
+        is_told.then(|| own / (allowed - between)).filter(|times| *times <= 100.0)
     }
 
     /// What does as well as `runs` recordings on each side: fewer ones that are longer. None: their samples would not do it.
@@ -235,10 +256,9 @@ impl Certainty {
     pub fn fewer_longer(&self, row: &Sums, change: f64, runs: u32) -> Option<Longer> {
         let own = own_variance(row);
         let between = self.advised_variance(row) - own;
-        let change = change - self.uncovered;
+        let (change, uneven) = (change - self.uncovered, self.uneven * middle(row));
         let times = |runs: u32| {
-            let tell = self.tell.get((runs - ADVISED_RUNS_MIN) as usize)?;
-            let allowed = (change / tell).powi(2);
+            let allowed = self.tell.get((runs - ADVISED_RUNS_MIN) as usize)?.variance(change, uneven);
             (change > 0.0 && between < allowed && own > 0.0).then(|| own / (allowed - between))
         };
         let longer = |runs: u32| times(runs).map(|times| Longer { runs, times });

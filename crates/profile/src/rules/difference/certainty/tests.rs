@@ -217,3 +217,19 @@ fn fewer_longer_runs_do_as_well() {
         assert_eq!(of(&same).runs_needed(&same, 5.0), Some(longer.runs));
     }
 }
+
+/// What made all runs of one side slower is in no run of it: no number of runs tells a change that is less.
+#[test]
+fn a_machine_that_was_busier_on_one_side_is_in_the_advice() {
+    let row = sums(&[100.0; 10], &[100.0; 10], 1.0);
+    let of = |after: f64| Certainty::of(&[], &row, 10, Busy { before: 0.0, after });
+    let idle = of(0.0).runs_needed(&row, 5.0).expect("a number of runs");
+    assert!(of(0.03).runs_needed(&row, 5.0) > Some(idle));
+    let busy = of(0.4);
+    assert!(!busy.estimate(&sums(&[100.0; 10], &[105.0; 10], 1.0), true).certain);
+    assert_eq!(busy.runs_needed(&row, 5.0), None);
+    assert_eq!(busy.times_longer(&row, 5.0), None);
+    // A side has more in no sample than the change.
+    let uncovered = of(0.0).with_uncovered(0.0, 6.0);
+    assert_eq!((uncovered.runs_needed(&row, 5.0), uncovered.times_longer(&row, 5.0)), (None, None));
+}
