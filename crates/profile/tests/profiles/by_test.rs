@@ -41,3 +41,31 @@ fn a_test_that_runs_tests_has_their_time() {
     let stack = format!("{PYTEST} > test_outer@test_a.py:4[4-9] > {PYTEST} > test_inner@test_b.py:2[4-9] x30");
     assert_eq!(rows(&[stack]), [(Some("test_outer".to_owned()), 30)]);
 }
+
+/// Coroutines: `IsolatedAsyncioTestCase`, and a plugin of pytest's that has the hook itself.
+#[test]
+fn a_test_may_be_a_coroutine() {
+    let of_unittest = "main@/usr/lib/python3.13/unittest/main.py:100[4-9] > IsolatedAsyncioTestCase._callTestMethod@/usr/lib/python3.13/unittest/async_case.py:93[11-20]";
+    let of_plugin = "main@/v/lib/python3.13/site-packages/_pytest/config.py:160[4-9] > pytest_pyfunc_call@/v/lib/python3.13/site-packages/anyio/pytest_plugin.py:296[13-40]";
+    let run = "Runner.run@/usr/lib/python3.13/asyncio/runners.py:118[4-9]";
+    let found = rows(&[
+        format!("{of_unittest} > {run} > ShopTest.test_later^12@test_shop.py:13[4-9] x30"),
+        format!("{of_plugin} > {run} > test_soon^3@test_soon.py:4[4-9] x20"),
+    ]);
+    let test = |name: &str, samples: u64| (Some(name.to_owned()), samples);
+    assert_eq!(found, [test("ShopTest.test_later", 30), test("test_soon", 20)]);
+}
+
+/// Else all tests that have it would be one row, with its name.
+#[test]
+fn a_decorator_of_the_users_own_is_no_test() {
+    let wrapper = "timed.<locals>.wrapper^7@helpers.py:9[4-9]";
+    let found = rows(&[
+        format!("{PYTEST} > {wrapper} > test_prices^3@test_shop.py:4[4-9] > test_data^20@helpers.py:21[4-9] x30"),
+        format!("{PYTEST} > {wrapper} > test_totals^7@test_shop.py:8[4-9] x20"),
+        // Whatever the project calls its tests: what such a one calls is not taken for it.
+        format!("{PYTEST} > should_add^30@test_shop.py:31[4-9] > test_data^20@helpers.py:21[4-9] x10"),
+    ]);
+    let test = |name: &str, samples: u64| (Some(name.to_owned()), samples);
+    assert_eq!(found, [test("test_prices", 30), test("test_totals", 20), test("should_add", 10)]);
+}
