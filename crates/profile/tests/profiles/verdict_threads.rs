@@ -90,6 +90,19 @@ fn a_library_of_threads_worked_for_whoever_was_in_the_same_library_at_the_same_t
     );
 }
 
+/// With one thread beside it, chance decides which of the two has more.
+#[test]
+fn whom_the_threads_worked_for_is_no_other_place() {
+    let step = "step@app.py:7[4-9] > dgemm[libblas.so] x90\n";
+    check(
+        &format!("{PROCESS}{step}thread 8 pool\ndgemm[libblas.so] x60 at=16\n"),
+        expect![[r#"
+            native threads: 40.0 % of 240 ms CPU is on 1 thread without Python
+             40.0 %  96.0 ms  libblas.so on 1 thread, for app.py:7 step   (inferred: in the same library at the same time)
+        "#]],
+    );
+}
+
 #[test]
 fn waiting_where_there_was_work_for_less_than_half_of_the_time() {
     check(

@@ -208,7 +208,13 @@ impl Finder<'_> {
                 };
                 self.larger_place(gc_cpu_ns).into_iter().chain([advice]).collect()
             }
-            Reason::NativeThreads { native_cpu_ns, .. } => self.larger_place(native_cpu_ns).into_iter().collect(),
+            Reason::NativeThreads { native_cpu_ns, .. } => {
+                let is_named = |advice: &Advice| match *advice {
+                    Advice::AlsoOnePlace { frame, .. } => self.is_served(frame),
+                    _ => false,
+                };
+                self.larger_place(native_cpu_ns).filter(|advice| !is_named(advice)).into_iter().collect()
+            }
             Reason::NoSingleCause { largest_ns, .. } => {
                 let loop_cpu_ns = self.facts.loop_cpu_ns;
                 let of_loop = (loop_cpu_ns > largest_ns).then_some(Advice::FewerLargerCallbacks { loop_cpu_ns });
@@ -306,6 +312,12 @@ impl Finder<'_> {
             Place { about, ..Place::new(At::NativeLibrary(module), cpu_ns) }
         };
         rows.map(place).collect()
+    }
+
+    /// A row of the threads' libraries names it: it is whom they worked for, and its part of the same work is no other place.
+    fn is_served(&self, frame: FrameIndex) -> bool {
+        let places = self.native_libraries();
+        places.iter().any(|place| matches!(place.about, About::Threads(_, Some(caller)) if caller == frame))
     }
 
     /// The heaviest first.
