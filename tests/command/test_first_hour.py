@@ -17,6 +17,7 @@ import pytest
 from recipes import TOOLS
 from recording import binary
 
+# How often a short run is sampled, how long it waits and what is certain of two of them depends on what else the machine does.
 pytestmark = pytest.mark.measures
 
 APP = """\
@@ -312,8 +313,7 @@ def faults(one: Typed, code: int, screen: str) -> list[str]:
     return found
 
 
-# How long a short run waits, and what is certain of two of them, depends on what else the machine does.
-@pytest.mark.parametrize("part", [pytest.param(part, marks=[pytest.mark.measures] * (part in ("it waits", "is it faster"))) for part in WALK])
+@pytest.mark.parametrize("part", WALK)
 def test_each_screen_holds_what_it_must(folder: Path, part: str) -> None:
     bad = []
     for one in WALK[part]:
