@@ -1,5 +1,5 @@
 """docs/recipes for servers, notebooks, programs that hang and reports without a single cause, followed as they are written, but for the ports and for
-how long is recorded. The tests have no Django and no nbconvert: tests/house/test_pages.py lets the command read those words.
+how long is recorded. None runs nbconvert or a project of Django's: tests/house/test_pages.py lets the command read those words.
 """
 
 import re
