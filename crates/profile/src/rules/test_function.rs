@@ -28,7 +28,9 @@ pub fn test_function(profile: &Profile, leaf: Option<NodeIndex>) -> Option<Funct
             };
         } else if profile.owner_of(function) == Some(Owner::User) {
             outermost_own = Some(function);
-            outermost_named = if is_named_as_test(profile, function) { Some(function) } else { outermost_named };
+            if is_named_as_test(profile, function) {
+                outermost_named = Some(function);
+            }
         }
     }
     found

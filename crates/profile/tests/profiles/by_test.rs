@@ -42,7 +42,7 @@ fn a_test_that_runs_tests_has_their_time() {
     assert_eq!(rows(&[stack]), [(Some("test_outer".to_owned()), 30)]);
 }
 
-/// Coroutines: `IsolatedAsyncioTestCase`, and a plugin of pytest's that has the hook itself.
+/// As those of `IsolatedAsyncioTestCase`, and of a plugin of pytest's that has the hook itself.
 #[test]
 fn a_test_may_be_a_coroutine() {
     let of_unittest = "main@/usr/lib/python3.13/unittest/main.py:100[4-9] > IsolatedAsyncioTestCase._callTestMethod@/usr/lib/python3.13/unittest/async_case.py:93[11-20]";
