@@ -222,9 +222,7 @@ export function createListState(site: Site): ListState {
         batch(() => {
           takeNext(listed);
           change([...(rows.value ?? []), ...listed.recordings.filter(({ id }) => !known.has(id))]);
-          // Of a search each page repeats what its first one counted: a refresh since then counted anew.
-          const { matched, isLeast } = (asked.value.query === "" ? null : site.counts.value) ?? listed;
-          count({ ...listed, matched, isLeast });
+          count(listed);
           // The pages before may have had none.
           if (selected.value === null) selected.value = firstId(rows.value ?? []);
         });
