@@ -24,7 +24,8 @@ page's outputs where the pattern fits. `<!-- case needs: … -->` has what must 
 semicolons: `pip NAME==VERSION …`, `debian COMMAND:PACKAGE …`, `packages NAME …` (of Debian; their files are below `packages/`), `since 3.12`, `until 3.11`,
 `headers Python.h` (of the interpreter), `answer SCRIPT` (a script of Python that ends with 0). A line
 `needs: COMMAND:PACKAGE …` in a step's mark is for that step only: where the command is missing it is skipped, and the page keeps what it has.
-Behind it a line `ends: 0 1` has the exit codes of a command that tells something by them; without, 0 is the one that is well.
+Behind it a line `ends: 0 1` has the exit codes of a command that tells something by them; without, 0 is the one that is well. Then a line `noise: its own`
+says that the command's times differ by chance, whatever the machine does.
 `<!-- picture: VIEW WEIGHT HEIGHT: COMMAND -->` above an image: COMMAND writes picture.genba, and the image is that view of its page, at most HEIGHT pixels high.
 Owns: the marks, and a folder of its own where the commands run: recordings go there, `casebook` leads to the repository's. `genba` and `python` are those of the
 options. After several cases it prints what each took, and all of them together fail after 20 minutes. Never: changes a figure, and opens nothing.
@@ -46,7 +47,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-STEP = re.compile(r"<!-- case: (?P<command>[^\n]+)\n(?:needs: (?P<needs>[^\n]+)\n)?(?:ends: (?P<ends>[\d ]+)\n)?(?P<shows>(?:shows[^\n]*\n)*)-->\n(?P<block>```console\n.*?```\n)?", re.DOTALL)
+STEP = re.compile(r"<!-- case: (?P<command>[^\n]+)\n(?:needs: (?P<needs>[^\n]+)\n)?(?:ends: (?P<ends>[\d ]+)\n)?(?P<chance>noise: its own\n)?(?P<shows>(?:shows[^\n]*\n)*)-->\n(?P<block>```console\n.*?```\n)?", re.DOTALL)
 SHOWS = re.compile(r"shows(?: on (?P<versions>[\d. ]+?))?(?: (?P<low>[\d.]+) to (?P<high>[\d.]+))?: (?P<pattern>.+)")
 TAKEN = re.compile(r"(?P<mark><!-- taken: (?P<pattern>.+?) -->)(?P<figure>[^<]*)<!-- -->")
 NEEDS = re.compile(r"<!-- case needs: (?P<needs>[^\n]+) -->")
@@ -60,7 +61,7 @@ CASE_SECONDS_MAX = 120
 # The same of all cases, one after the other.
 ALL_SECONDS_MAX = 20 * 60
 TRIES = 3
-# Of a run of one program on a quiet machine there are some ten.
+# Of a run of one program on a quiet machine there are some ten. Processes that give the CPU to each other have hundreds, and more voluntary ones.
 INVOLUNTARY_MIN = 100
 # On a quiet machine it is 1 to 3, and 5 with many processes.
 NOISE_PERCENT_MIN = 8
@@ -96,6 +97,8 @@ class Step:
     block: str
     # Exit codes that are well.
     ends: tuple[int, ...] = (0,)
+    # Its times differ by chance: a bench's noise says nothing of the machine.
+    has_own_noise: bool = False
 
     @property
     def on_the_page(self) -> str:
@@ -118,10 +121,13 @@ class CannotRun(Exception):
 
 def steps(page: str) -> list[Step]:
     found = [
-        Step(step["command"], step["needs"] or "", tuple(map(shown, step["shows"].splitlines())), step["block"] or "", tuple(map(int, (step["ends"] or "0").split())))
+        Step(
+            step["command"], step["needs"] or "", tuple(map(shown, step["shows"].splitlines())), step["block"] or "",
+            tuple(map(int, (step["ends"] or "0").split())), step["chance"] is not None,
+        )
         for step in STEP.finditer(page)
     ]
-    assert len(found) == page.count("<!-- case: "), "a mark is `<!-- case: COMMAND`, perhaps a line `needs: …`, perhaps a line `ends: 0 1`, lines of `shows: PATTERN`, and `-->`, each at the beginning of a line"
+    assert len(found) == page.count("<!-- case: "), "a mark is `<!-- case: COMMAND`, perhaps a line `needs: …`, perhaps a line `ends: 0 1`, perhaps a line `noise: its own`, lines of `shows: PATTERN`, and `-->`, each at the beginning of a line"
     return found
 
 
@@ -272,10 +278,12 @@ def unpacked(wanted: str) -> Path:
     return made_once(f"debian_{wanted}", make)
 
 
-def disturbance(said: str) -> tuple[float, str]:
+def disturbance(step: Step, said: str) -> tuple[float, str]:
     """By what genba itself says of the machine: 1 or more where runs of a bench lost the CPU again and again, or a recording lacks samples for want of one."""
-    lost = max((plain(number) for number in re.findall(r"([\d,]+) involuntary", said)), default=0.0)
-    noise = max(map(float, re.findall(r"noise: two equal commands seem up to ([\d.]+) % apart", said)), default=0.0)
+    switches = [(plain(given or "0"), plain(taken)) for given, taken in re.findall(r"(?:([\d,]+) voluntary, )?([\d,]+) involuntary", said)]
+    lost = max((taken for given, taken in switches if taken > given), default=0.0)
+    noises = [] if step.has_own_noise else re.findall(r"noise: two equal commands seem up to ([\d.]+) % apart", said)
+    noise = max(map(float, noises), default=0.0)
     ticks = [(plain(due), plain(sampled)) for due, sampled in re.findall(r"^ *ticks ([\d,]+) = sampled ([\d,]+)", said, re.MULTILINE)]
     unsampled = max((1 - sampled / due for due, sampled in ticks if due), default=0.0)
     return max(
@@ -285,8 +293,8 @@ def disturbance(said: str) -> tuple[float, str]:
     )
 
 
-def was_disturbed(said: str) -> bool:
-    return disturbance(said)[0] >= 1
+def was_disturbed(step: Step, said: str) -> bool:
+    return disturbance(step, said)[0] >= 1
 
 
 def missing(step: Step, said: str, version: str) -> list[str]:
@@ -328,16 +336,16 @@ def tried(name: str, stage: Stage, step: Step, update: bool, seconds_max: float)
         lost = sum(other.seconds for other, _ in tries)
         # Another answer than that of a quiet machine is no news then, and no screen for a page.
         is_answer = not update and not one.missing
-        if code not in step.ends or is_answer or not was_disturbed(said):
+        if code not in step.ends or is_answer or not was_disturbed(step, said):
             return one, lost
         tries.append((one, stage.set_aside(before)))
         if len(tries) == TRIES:
             break
         print(f"{said}\nonce more: others took the CPU from it", flush=True)
-    kept, aside = min(tries, key=lambda of: (len(of[0].missing), disturbance(of[0].said)))
+    kept, aside = min(tries, key=lambda of: (len(of[0].missing), disturbance(step, of[0].said)))
     # Later commands read the files that belong to what it said.
     stage.put_back(aside)
-    print(f"warning: {name}: others took the CPU from each of {TRIES} tries; in the quietest: {disturbance(kept.said)[1]}\n  by: {step.command}", file=sys.stderr)
+    print(f"warning: {name}: others took the CPU from each of {TRIES} tries; in the quietest: {disturbance(step, kept.said)[1]}\n  by: {step.command}", file=sys.stderr)
     return kept, lost + one.seconds - kept.seconds
 
 

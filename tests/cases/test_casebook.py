@@ -251,7 +251,7 @@ def test_a_command_that_is_not_done_in_time_leaves_nothing_running(made) -> None
     assert ended
 
 
-@pytest.mark.parametrize("sign", ["1,444 involuntary", "noise: two equal commands seem up to 17.9 % apart", "ticks 4,361 = sampled 1,361 + dropped 3,000"])
+@pytest.mark.parametrize("sign", ["1,444 involuntary", "4 voluntary, 321 involuntary", "noise: two equal commands seem up to 17.9 % apart", "ticks 4,361 = sampled 1,361 + dropped 3,000"])
 def test_a_command_on_a_disturbed_machine_is_run_again(made, sign: str) -> None:
     """By what genba says of the machine. The command finds its folder as before: what it made is gone."""
     run, page = made(f"<!-- case: {COUNTED}; echo '{sign}'\nshows: xxx$\n-->\n")
@@ -298,11 +298,19 @@ def test_a_quiet_try_ends_without_a_warning(made) -> None:
     assert (done.returncode, done.stderr) == (0, "") and "\n12 involuntary\n```\n" in page.read_text()
 
 
-@pytest.mark.parametrize("sign", ["12 involuntary", "noise: two equal commands seem up to 4.9 % apart", "ticks 4,361 = sampled 4,300 + dropped 61"])
+@pytest.mark.parametrize("sign", ["12 involuntary", "2,156 voluntary, 550 involuntary", "noise: two equal commands seem up to 4.9 % apart", "ticks 4,361 = sampled 4,300 + dropped 61"])
 def test_a_command_on_a_quiet_machine_is_run_once(made, sign: str) -> None:
     run, page = made(f"<!-- case: {COUNTED}; echo '{sign}'\nshows: xxx$\n-->\n")
     assert run().returncode == 1
     assert (page.parent.parent / "n").read_text() == "x\n"
+
+
+@pytest.mark.parametrize(("sign", "runs"), [("noise: two equal commands seem up to 33.2 % apart", "x\n"), ("4 voluntary, 321 involuntary", "xxx\n")])
+def test_noise_that_a_program_makes_itself_says_nothing_of_the_machine(made, sign: str, runs: str) -> None:
+    """Other signs count as for each command."""
+    run, page = made(f"<!-- case: {COUNTED}; echo '{sign}'\nnoise: its own\n-->\n```console\n$ old\n```\n")
+    assert run("--update").returncode == 0
+    assert (page.parent.parent / "n").read_text() == runs and "\nnoise: its own\n" in page.read_text()
 
 
 def test_an_update_puts_the_output_into_the_page(made) -> None:
