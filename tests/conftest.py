@@ -142,8 +142,11 @@ def sid_session(command: Path) -> Iterator[Path]:
     # As mkdir makes it: some programs go on as another user.
     folder.chmod(0o755)
     shutil.copy2(command, folder / "genba")
-    for name in ("tests/programs", "tests/verdicts", "tests/first_screen", "casebook"):
+    for name in ("tests/programs", "tests/verdicts", "tests/first_screen", "casebook", "python"):
         shutil.copytree(REPOSITORY / name, folder / name)
+    (folder / "make").mkdir()
+    # It runs a page of the casebook.
+    shutil.copy2(REPOSITORY / "make/case.py", folder / "make")
     site_packages = REPOSITORY / "build/tools/site-packages"
     if site_packages.exists():
         shutil.copytree(site_packages, folder / "build/tools/site-packages")

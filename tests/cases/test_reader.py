@@ -8,14 +8,14 @@ their output must show (make/case.py).
 import re
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
 from interpreters import Interpreter
-from recording import REPOSITORY
+from places import make_place
+from recording import REPOSITORY, Place
 from runs_on import EVERYWHERE
-from test_casebook import CASES, RUNNER, case
+from test_casebook import CASES, RUNNER, case_at
 
 pytestmark = pytest.mark.measures
 
@@ -48,27 +48,28 @@ def change_of(name: str) -> str:
     return fix["change"]
 
 
-def printed(python: Interpreter, folder: Path, program: str) -> str:
-    done = subprocess.run([python.path, program], cwd=folder, capture_output=True, text=True)
+def printed(place: Place, program: str) -> str:
+    command = place.command([place.interpreter.path, program])
+    done = subprocess.run(command, cwd=place.outside, env=place.environment({}), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return TIME.sub("a time", done.stdout)
 
 
 @pytest.mark.parametrize("name", FOLLOWED)
-def test_a_page_leads_to_the_fix(python: Interpreter, name: str, tmp_path: Path) -> None:
+def test_a_page_leads_to_the_fix(python: Interpreter, name: str, request: pytest.FixtureRequest) -> None:
     if name not in QUICK and not EVERYWHERE:
         pytest.skip("make test-all follows this page, too")
-    if python.root is not None:
-        pytest.skip("a case runs where the command is, and this CPython is in a folder of its own")
-    folder = tmp_path / "casebook" / name
+    place = make_place(python, request, "reader")
+    folder = place.outside / "casebook" / name
     shutil.copytree(REPOSITORY / "casebook" / name, folder, ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "fixed.py").rename(folder / "given.py")
     (folder / "fixed.py").write_text(changed((folder / "slow.py").read_text(), change_of(name)))
-    assert printed(python, folder, "fixed.py") == printed(python, folder, "given.py")
+    assert printed(place, f"casebook/{name}/fixed.py") == printed(place, f"casebook/{name}/given.py")
 
-    (tmp_path / "make").mkdir()
-    (tmp_path / "python").symlink_to(REPOSITORY / "python")
-    done = case(name, "--python", python.path, runner=str(shutil.copy(RUNNER, tmp_path / "make")))
+    (place.outside / "make").mkdir()
+    shutil.copy(RUNNER, place.outside / "make")
+    (place.outside / "python").symlink_to(f"{place.repository_inside}/python")
+    done = case_at(place, name, f"{place.inside}/make/case.py")
     assert done.returncode == 0, done.stdout + done.stderr
 
 

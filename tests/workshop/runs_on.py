@@ -195,6 +195,7 @@ TABLE: dict[str, Row] = {
     "tests/counting/test_trace.py::test_the_table_is_cprofile_s": ONE,
     "tests/counting/test_trace.py::test_what_cannot_be_done_is_refused": ONE,
     "tests/cases": ONE,
+    "tests/cases/test_casebook.py::test_the_page_is_true": TWO,
     "tests/cases/test_casebook.py::test_exchanged_programs_prove_nothing": NOWHERE,
     "tests/cases/test_clock_case.py::test_the_page_with_another_clock_source": NOWHERE,
     "tests/serve": ONE,
