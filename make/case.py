@@ -28,7 +28,8 @@ Behind it a line `ends: 0 1` has the exit codes of a command that tells somethin
 says that the command's times differ by chance, whatever the machine does.
 `<!-- picture: VIEW WEIGHT HEIGHT: COMMAND -->` above an image: COMMAND writes picture.genba, and the image is that view of its page, at most HEIGHT pixels high.
 Owns: the marks, and a folder of its own where the commands run: recordings go there, `casebook` leads to the repository's. `genba` and `python` are those of the
-options. After several cases it prints what each took, and all of them together fail after 20 minutes. Never: changes a figure, and opens nothing.
+options. After several cases it prints what each took, and all of them together fail after 20 minutes. `--update` writes that into the index, too, with the sum
+of all cases. Never: changes a figure, and opens nothing.
 A command on a disturbed machine is tried three times at most; of tries that were all disturbed the quietest counts, with a warning.
 Exit codes: 0, 1 (something is not shown any more, a command failed, or it took too long), 2 (it cannot run here, in words).
 """
@@ -52,7 +53,8 @@ SHOWS = re.compile(r"shows(?: on (?P<versions>[\d. ]+?))?(?: (?P<low>[\d.]+) to 
 TAKEN = re.compile(r"(?P<mark><!-- taken: (?P<pattern>.+?) -->)(?P<figure>[^<]*)<!-- -->")
 NEEDS = re.compile(r"<!-- case needs: (?P<needs>[^\n]+) -->")
 PICTURE = re.compile(r"<!-- picture: (?P<view>[a-z]+) (?P<weight>[a-z]+) (?P<height>\d+): (?P<command>[^\n]+) -->\n!\[[^\n]+\]\((?P<file>[\w.-]+\.png)\)\n")
-# How long all cases take, in the index.
+# How long each case takes, in the index, and all of them.
+TOOK = re.compile(r"<!-- took (?P<name>[\w-]+) -->(?:(?P<seconds>\d+) s)?<!-- -->")
 ALL = re.compile(r"<!-- all -->[^<]*<!-- -->")
 ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 COLUMNS = 104
@@ -425,6 +427,19 @@ def picture(name: str, genba: str, python: str) -> int:
         return subprocess.run(command).returncode
 
 
+def note_time(name: str, seconds: float) -> None:
+    """In the index, with the sum, once each case has its time."""
+    index = ROOT / "casebook/README.md"
+    if not index.exists():
+        return
+    text = TOOK.sub(lambda mark: f"<!-- took {name} -->{round(seconds)} s<!-- -->" if mark["name"] == name else mark[0], index.read_text())
+    each = {mark["name"]: mark["seconds"] for mark in TOOK.finditer(text)}
+    if set(each) == set(cases()) and all(each.values()):
+        minutes, rest = divmod(sum(map(int, each.values())), 60)
+        text = ALL.sub(f"<!-- all -->{minutes} min {rest} s<!-- -->", text)
+    index.write_text(text)
+
+
 def failed(name: str, failures: list[str]) -> int:
     for failure in failures:
         print(f"error: {name}: {failure}", file=sys.stderr)
@@ -466,13 +481,11 @@ def main() -> int:
             print(f"case {name} cannot run here: {why}", file=sys.stderr)
             code = CANNOT_RUN
         worst = max(worst, code)
+        if options.update and code == 0 and not options.look and not options.picture:
+            note_time(name, took[name])
     if len(took) > 1 and not options.look and not options.picture:
         seconds = sum(took.values())
         print("\n".join(f"{one:7.1f} s  {name}" for name, one in [*took.items(), (f"all {len(took)} cases", seconds)]), flush=True)
-        if options.update and worst == 0 and set(took) == set(cases()):
-            index = ROOT / "casebook/README.md"
-            minutes, rest = divmod(round(seconds), 60)
-            index.write_text(ALL.sub(f"<!-- all -->{minutes} min {rest} s<!-- -->", index.read_text()))
         if set(took) == set(cases()) and seconds > options.all_seconds:
             print(f"error: all {len(took)} cases took {seconds:.1f} s, more than {options.all_seconds:g} s", file=sys.stderr)
             worst = max(worst, 1)

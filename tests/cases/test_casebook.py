@@ -101,6 +101,14 @@ def test_a_case_is_in_the_index() -> None:
     assert sorted(listed) == CASES
 
 
+def test_the_index_has_the_time_of_each_case_and_the_sum() -> None:
+    index = (REPOSITORY / "casebook/README.md").read_text()
+    took = dict(re.findall(r"^\| \[([\w-]+)\].* \| <!-- took \1 -->(\d+) s<!-- --> \| ", index, re.MULTILINE))
+    assert sorted(took) == CASES, "make casebook UPDATE=1"
+    ((minutes, seconds),) = re.findall(r"<!-- all -->(\d+) min (\d+) s<!-- -->", index)
+    assert 60 * int(minutes) + int(seconds) == sum(map(int, took.values()))
+
+
 def test_a_case_is_found_by_its_symptom() -> None:
     _, by_symptom = (REPOSITORY / "casebook/README.md").read_text().split("## By symptom")
     assert sorted(set(re.findall(r"\[([\w-]+)\]\(\1/README\.md\)", by_symptom))) == CASES
@@ -240,10 +248,13 @@ def test_the_time_of_each_case(made) -> None:
     _, page = made("<!-- case: echo one\n-->\n")
     shutil.copytree(page.parent, page.parent.parent / "two")
     index = page.parents[1] / "README.md"
-    index.write_text("All took <!-- all -->an hour<!-- --> here.\n")
+    index.write_text("<!-- took one --><!-- -->, <!-- took two -->70 s<!-- -->, all <!-- all -->an hour<!-- --> here.\n")
+    runner = str(page.parents[2] / "make/case.py")
+    assert case("one", "--update", runner=runner).returncode == 0
+    assert re.fullmatch(r"<!-- took one -->\d s<!-- -->, <!-- took two -->70 s<!-- -->, all <!-- all -->1 min 1\d s<!-- --> here\.\n", index.read_text())
     done = subprocess.run([sys.executable, page.parents[2] / "make/case.py", "one", "two", "--update"], capture_output=True, text=True)
     assert re.search(r"^ +\d+\.\d s  one\n +\d+\.\d s  two\n +\d+\.\d s  all 2 cases$", done.stdout, re.MULTILINE), done.stdout
-    assert re.fullmatch(r"All took <!-- all -->0 min \d+ s<!-- --> here\.\n", index.read_text())
+    assert re.fullmatch(r"<!-- took one -->\d s<!-- -->, <!-- took two -->\d s<!-- -->, all <!-- all -->0 min \d+ s<!-- --> here\.\n", index.read_text())
 
 
 def test_all_cases_have_so_much_time(made) -> None:
