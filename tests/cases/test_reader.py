@@ -5,23 +5,23 @@ Owns: the reader's copy of a case, in which the changed program takes the place 
 their output must show (make/case.py).
 """
 
+import os
 import re
 import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from interpreters import Interpreter
 from places import make_place
 from recording import REPOSITORY, Place
-from runs_on import EVERYWHERE
 from test_casebook import CASES, RUNNER, case_at
 
 pytestmark = pytest.mark.measures
 
 FOLLOWED = ("hello-again", "bytes-slice", "json-ascii")
-# `make test-all` follows all of them.
-QUICK = ("hello-again", "json-ascii")
 FIX = re.compile(r"^\*\*The fix\.\*\*.*?^```diff\n(?P<change>.*?)^```$.*?^\*\*The proof\.\*\*", re.MULTILINE | re.DOTALL)
 HUNK = re.compile(r"^@@ -(?P<line>\d+),\d+ \+\d+,\d+ @@\n(?P<lines>(?:[ +-].*\n)+)", re.MULTILINE)
 # No two runs take the same time.
@@ -57,8 +57,6 @@ def printed(place: Place, program: str) -> str:
 
 @pytest.mark.parametrize("name", FOLLOWED)
 def test_a_page_leads_to_the_fix(python: Interpreter, name: str, request: pytest.FixtureRequest) -> None:
-    if name not in QUICK and not EVERYWHERE:
-        pytest.skip("make test-all follows this page, too")
     place = make_place(python, request, "reader")
     folder = place.outside / "casebook" / name
     shutil.copytree(REPOSITORY / "casebook" / name, folder, ignore=shutil.ignore_patterns("__pycache__"))
@@ -71,6 +69,14 @@ def test_a_page_leads_to_the_fix(python: Interpreter, name: str, request: pytest
     (place.outside / "python").symlink_to(f"{place.repository_inside}/python")
     done = case_at(place, name, f"{place.inside}/make/case.py")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_index_says_where_to_type_the_commands(tmp_path: Path) -> None:
+    index = (REPOSITORY / "casebook/README.md").read_text()
+    (line,) = re.findall(r"^    (checkout=.+)$", index, re.MULTILINE)
+    typed = f"{line}; pwd; {sys.executable} -B casebook/hello-again/fixed.py"
+    done = subprocess.run(["bash", "-c", typed], cwd=REPOSITORY, env={**os.environ, "TMPDIR": str(tmp_path)}, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith(f"{tmp_path}/") and done.stdout.endswith("\n5798\n"), done
 
 
 @pytest.mark.parametrize("name", CASES)
