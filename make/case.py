@@ -27,9 +27,9 @@ semicolons: `pip NAME==VERSION …`, `debian COMMAND:PACKAGE …`, `packages NAM
 Behind it a line `ends: 0 1` has the exit codes of a command that tells something by them; without, 0 is the one that is well. Then a line `noise: its own`
 says that the command's times differ by chance, whatever the machine does.
 `<!-- picture: VIEW WEIGHT HEIGHT: COMMAND -->` above an image: COMMAND writes picture.genba, and the image is that view of its page, at most HEIGHT pixels high.
-Owns: the marks, and a folder of its own where the commands run: recordings go there, `casebook` leads to the repository's. `genba` and `python` are those of the
-options. After several cases it prints what each took, and all of them together fail after 20 minutes. `--update` writes that into the index, too, with the sum
-of all cases. Never: changes a figure, and opens nothing.
+Owns: the marks, and a folder of its own where the commands run: recordings go there, `casebook` leads to the repository's. `genba` and `python`
+are those of the options. After several cases it prints what each took, and all of them together fail after 20 minutes. With `--update` the index has
+the time of each case, and the sum. Never: changes a figure, and opens nothing.
 A command on a disturbed machine is tried three times at most; of tries that were all disturbed the quietest counts, with a warning.
 Exit codes: 0, 1 (something is not shown any more, a command failed, or it took too long), 2 (it cannot run here, in words).
 """

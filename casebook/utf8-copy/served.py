@@ -23,7 +23,8 @@ def requests(port: str) -> float:
 def main() -> None:
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     # A connection that wrk closes in the middle of a request is no news.
-    servers = [subprocess.Popen([sys.executable, f"{FOLDER}/{form}", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) for form in FORMS]
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
+    servers = [subprocess.Popen([sys.executable, f"{FOLDER}/{form}", "0"], **options) for form in FORMS]
     try:
         ports = [server.stdout.readline().strip() for server in servers]
         turns = [[requests(port) for port in ports] for _ in range(TURNS)]
