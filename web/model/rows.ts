@@ -41,7 +41,7 @@ export function whereRows(tree: Tree, recording: Recording, weight: Weight): Whe
     return {
       row,
       isFurther,
-      weight: (weight === "samples" ? row.samples : row[weight]) as number as Weighed,
+      weight: row[weight] as number as Weighed,
       box,
       ...(isShown ? links({ tree, weight, names }, row, box) : { chain: [], split: [] }),
     };

@@ -1,7 +1,7 @@
 // Source text: a line cut into what stands before, in and after an expression, and the lines around a place with what
 // each one weighs.
 import type { Frame, Profile, Source } from "./tables/profile";
-import { isRunning, share } from "./tree/tree";
+import { rowWeight, share } from "./tree/tree";
 import type { Share, Weight } from "./units";
 
 /** The line of an expression. An expression of several lines is underlined to the end of its first. */
@@ -56,13 +56,12 @@ export type LineShares = ReadonlyMap<string, ReadonlyMap<number, Share>>;
 
 /** The share of every Python line, each sample once a line however often the line is on its stack. */
 export function lineShares(profile: Profile, weight: Weight): LineShares {
-  const { frames, stacks, samples, states } = profile;
+  const { frames, stacks, samples } = profile;
   const lineKeys = frames.map((frame) => (frame.kind === "python" && frame.file !== null && frame.line !== null ? `${frame.line} ${frame.file}` : null));
   const sums = new Map<string, number>();
   let whole = 0;
   samples.stack.forEach((leaf, row) => {
-    const running = isRunning(states[samples.state[row] ?? 0] ?? "running");
-    const value = weight === "samples" ? (running ? (samples.samples[row] ?? 0) : 0) : (samples[weight][row] ?? 0);
+    const value = rowWeight(profile, weight, row);
     whole += value;
     if (value === 0) return;
     const seen = new Set<string>();

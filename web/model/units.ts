@@ -34,5 +34,7 @@ export type BoxIndex = Branded<"box">;
 export type Weight = "cpu" | "wall" | "samples" | "copied" | "allocated";
 /** All; copied bytes are told by a recording with `--copies` only, allocated ones by one with `--alloc` (`weightsOf`). */
 export const WEIGHTS: readonly Weight[] = ["cpu", "wall", "samples", "copied", "allocated"];
+/** One of each weight. */
+export const byWeight = <Of>(of: (weight: Weight) => Of): Record<Weight, Of> => Object.fromEntries(WEIGHTS.map((weight) => [weight, of(weight)])) as Record<Weight, Of>;
 /** Of a sum, where it begins. */
 export const nothing = (): Record<Weight, number> => ({ cpu: 0, wall: 0, samples: 0, copied: 0, allocated: 0 });

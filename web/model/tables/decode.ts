@@ -6,8 +6,8 @@ import { decodeHeaps } from "./heaps";
 import type { Caller, Filters, Folded, Frame, Mark, Meta, Moments, Process, Profile, Rare, Reason, Recording, Row, Rss, Samples, Source, Stacks, Thread, Totals, Verdict, VerdictPiece } from "./profile";
 import { column, counts, damaged, fraction, index, integer, list, listOf, nullable, object, oneOf, orNull, record, text, whole, yes } from "./read";
 import type { Value } from "./read";
-import { WEIGHTS } from "../units";
-import type { Bytes, Count, FrameIndex, Ns, ProcessIndex, Share, StackIndex, StateIndex, ThreadIndex, Weight } from "../units";
+import { byWeight, WEIGHTS } from "../units";
+import type { Bytes, Count, FrameIndex, Ns, ProcessIndex, Share, StackIndex, StateIndex, ThreadIndex } from "../units";
 
 const FORMAT_VERSION_MAX = 1;
 /** The command makes fewer. */
@@ -83,20 +83,19 @@ const decodeVerdict = record<Verdict>({ name: text, lines: listOf(listOf(decodeP
 export function decodeRecording(value: unknown): Recording {
   const page = object({ field: "", value });
   const reports = object(page("reports"));
-  const rows = (weight: Weight): Row[] => {
-    const report = object(reports(weight));
+  // Bytes have a report only where the recording tells them.
+  const rows = byWeight((weight) => orNull(reports(weight), (at) => {
+    const report = object(at);
     oneOf(report("weight"), [weight]);
     return list(report("rows"), decodeRow);
-  };
-  const folded = (weight: Weight): Folded => decodeFolded(object(reports(weight))("folded"));
-  const [hasCopied, hasAllocated] = [reports("copied").value !== null, reports("allocated").value !== null];
-  const none: Folded = { rows: 0, share: 0 as Share };
+  }) ?? []);
+  const folded = byWeight((weight) => orNull(reports(weight), (at) => decodeFolded(object(at)("folded"))) ?? { rows: 0, share: 0 as Share });
   // The same in each of them.
   const verdict = orNull(object(reports("cpu"))("verdict"), decodeVerdict);
   const profile = decodeProfile(page("profile"));
   const collections = orNull(page("collections"), (at) => decodeCollections(at, profile.processes.length));
   const heaps = orNull(page("heaps"), (at) => decodeHeaps(at, profile.processes.length));
-  return { profile, collections, heaps, rare: orNull(page("rare"), decodeRare), verdict, rows: { cpu: rows("cpu"), wall: rows("wall"), samples: rows("samples"), copied: hasCopied ? rows("copied") : [], allocated: hasAllocated ? rows("allocated") : [] }, folded: { cpu: folded("cpu"), wall: folded("wall"), samples: folded("samples"), copied: hasCopied ? folded("copied") : none, allocated: hasAllocated ? folded("allocated") : none } };
+  return { profile, collections, heaps, rare: orNull(page("rare"), decodeRare), verdict, rows, folded };
 }
 
 /** 0: the recording does not tell them. */

@@ -1,13 +1,11 @@
 // What all samples of a profile weigh together, by which weights, and whether they are counted calls.
 import type { Profile } from "./profile";
-import { isRunning } from "../tree/tree";
+import { rowWeight } from "../tree/tree";
 import type { Weighed, Weight } from "../units";
 import { WEIGHTS } from "../units";
 
-export function weightOfAll({ samples, states }: Profile, weight: Weight): Weighed {
-  const values = weight === "samples" ? samples.samples : samples[weight];
-  const counts = (row: number): boolean => weight !== "samples" || isRunning(states[samples.state[row] ?? 0] ?? "running");
-  return values.reduce<number>((sum, value, row) => (counts(row) ? sum + value : sum), 0) as Weighed;
+export function weightOfAll(profile: Profile, weight: Weight): Weighed {
+  return profile.samples.stack.reduce<number>((sum, _, row) => sum + rowWeight(profile, weight, row), 0) as Weighed;
 }
 
 /** Its stacks are functions below their callers, not the calls of one moment. */

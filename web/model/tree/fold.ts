@@ -7,7 +7,7 @@ import type { Frame } from "../tables/profile";
 import type { Place, Tree, Weights } from "./tree";
 import { parentOf, placeOf, ROOT } from "./tree";
 import type { BoxIndex, Weight } from "../units";
-import { WEIGHTS } from "../units";
+import { byWeight } from "../units";
 
 /** A call with this much self time, or this much time in a second callee, is shown. */
 const SHARE_MIN = 0.01;
@@ -62,16 +62,14 @@ function childrenOf(tree: Tree, runOf: FoldedTree["runOf"]): Tree["childrenOf"] 
 
 /** The self time of a run belongs to its first box. */
 function selvesOf(tree: Tree, runs: readonly (readonly BoxIndex[])[]): Weights {
-  const summed = (weight: Weight): Float64Array => {
+  return byWeight((weight) => {
     const self = tree.self[weight];
     const isThere = runs.some((calls) => calls.slice(1).some((call) => (self[call] ?? 0) > 0));
     if (!isThere) return self;
     const sums = self.slice();
     for (const calls of runs) sums[calls[0] ?? ROOT] = calls.reduce((sum, call) => sum + (self[call] ?? 0), 0);
     return sums;
-  };
-  const [cpu, wall, samples, copied, allocated] = WEIGHTS.map(summed);
-  return { cpu: cpu ?? tree.self.cpu, wall: wall ?? tree.self.wall, samples: samples ?? tree.self.samples, copied: copied ?? tree.self.copied, allocated: allocated ?? tree.self.allocated };
+  });
 }
 
 /** Every run, open or folded. Only heavy boxes are examined, because a run has no others. */

@@ -5,14 +5,14 @@ import type { FoldedTree } from "./fold";
 import type { Tree, Weights } from "./tree";
 import { childrenByWeight, emptyWeights, ROOT, sumUpwards } from "./tree";
 import type { PlaceIndex } from "../units";
-import { WEIGHTS } from "../units";
+import { byWeight, WEIGHTS } from "../units";
 
 /** A tree that grows by (parent, place). */
 export class Merged {
   private readonly parent = new Column();
   private readonly place = new Column();
   private readonly children: Pairs;
-  private readonly self = { cpu: [0], wall: [0], samples: [0], copied: [0], allocated: [0] };
+  private readonly self = byWeight(() => [0]);
 
   constructor(private readonly tree: Tree, root: PlaceIndex) {
     this.children = new Pairs(this.parent, this.place, 2048);

@@ -5,7 +5,7 @@
 import { Column, Pairs } from "./columns";
 import type { Frame, Profile } from "../tables/profile";
 import type { BoxIndex, FrameIndex, PlaceIndex, ProcessIndex, Share, StackIndex, ThreadIndex, Weighed, Weight } from "../units";
-import { WEIGHTS } from "../units";
+import { byWeight, WEIGHTS } from "../units";
 
 /** What a box says. Two boxes of one place are the same function (or expression, or state) reached in two ways. */
 export type Place =
@@ -50,7 +50,7 @@ export const ROOT = 0 as BoxIndex;
 
 export function buildTree(profile: Profile): CallTree {
   const growing = new Growing(profile);
-  const { stack, thread, state, samples, cpu, wall, copied, allocated } = profile.samples;
+  const { stack, thread, state } = profile.samples;
   const owners = stack.map((_, row) => profile.threads[thread[row] ?? 0]?.process ?? (0 as ProcessIndex));
   const leaves = new Int32Array(stack.length);
   // One process after the other, as Growing wants it.
@@ -62,14 +62,12 @@ export function buildTree(profile: Profile): CallTree {
   const [parents, place, depth] = [growing.parent.finished(), growing.place.finished(), growing.depth.finished()];
   const boxes = parents.length;
   const self = emptyWeights(boxes);
-  leaves.forEach((box, row) => {
-    const name = profile.states[state[row] ?? 0] ?? "running";
-    self.cpu[box] = (self.cpu[box] ?? 0) + (cpu[row] ?? 0);
-    self.wall[box] = (self.wall[box] ?? 0) + (wall[row] ?? 0);
-    self.copied[box] = (self.copied[box] ?? 0) + (copied[row] ?? 0);
-    self.allocated[box] = (self.allocated[box] ?? 0) + (allocated[row] ?? 0);
-    if (isRunning(name)) self.samples[box] = (self.samples[box] ?? 0) + (samples[row] ?? 0);
-  });
+  for (const weight of WEIGHTS) {
+    const sums = self[weight];
+    leaves.forEach((box, row) => {
+      sums[box] = (sums[box] ?? 0) + rowWeight(profile, weight, row);
+    });
+  }
 
   const { total, below } = sumUpwards(parents, self);
   return { places, keys: growing.keys, parent: parents, place, depth, below, total, self, leafOf: leaves, childrenOf: childrenByWeight(parents, total) };
@@ -78,6 +76,11 @@ export function buildTree(profile: Profile): CallTree {
 /** Running threads are observed; waiting threads only have wall time. */
 export function isRunning(state: string): boolean {
   return state === "running" || state === "in gc";
+}
+/** Of a row of `Samples`. */
+export function rowWeight({ samples, states }: Profile, weight: Weight, row: number): number {
+  const counts = weight !== "samples" || isRunning(states[samples.state[row] ?? 0] ?? "running");
+  return counts ? (samples[weight][row] ?? 0) : 0;
 }
 
 export function weightOf(weights: Weights, box: BoxIndex, weight: Weight): Weighed {
@@ -107,7 +110,7 @@ export function siteOf(tree: Tree, box: BoxIndex): BoxIndex | null {
 }
 
 export function emptyWeights(boxes: number): Weights {
-  return { cpu: new Float64Array(boxes), wall: new Float64Array(boxes), samples: new Float64Array(boxes), copied: new Float64Array(boxes), allocated: new Float64Array(boxes) };
+  return byWeight(() => new Float64Array(boxes));
 }
 
 /** What each box weighs with all below it, and how many these are. A parent stands before its children. */
@@ -143,7 +146,7 @@ export function childrenByWeight(parent: Int32Array, total: Weights): Tree["chil
     all[next[at] ?? 0] = box;
     next[at] = (next[at] ?? 0) + 1;
   });
-  const sorted = { cpu: new Map<BoxIndex, BoxIndex[]>(), wall: new Map<BoxIndex, BoxIndex[]>(), samples: new Map<BoxIndex, BoxIndex[]>(), copied: new Map<BoxIndex, BoxIndex[]>(), allocated: new Map<BoxIndex, BoxIndex[]>() };
+  const sorted = byWeight(() => new Map<BoxIndex, BoxIndex[]>());
   return (box, weight) => {
     const known = sorted[weight].get(box);
     if (known !== undefined) return known;
