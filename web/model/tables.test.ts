@@ -9,7 +9,7 @@ import { lineShares } from "./source";
 import { decodeProfile } from "./tables/decode";
 import { sumEverywhere } from "./tree/everywhere";
 import { sandwich } from "./tree/sandwich";
-import { oddest, splitOf } from "./tree/split";
+import { CALLERS_MAX, oddest, splitOf } from "./tree/split";
 import { madeProfile } from "./tables/made";
 import { buildTree, placeOf, ROOT } from "./tree/tree";
 import type { Tree } from "./tree/tree";
@@ -75,10 +75,10 @@ test("counted calls have the callers that were counted, and nothing above them",
 });
 
 /** Of each caller its weight and parts, and what is said of them. */
-function split(text: string, name: string, columnsMax = 4): { rows: string[]; says: string | null } {
+function split(text: string, name: string, columnsMax = 4, weight: Weight = "samples"): { rows: string[]; says: string | null } {
   const tree = buildTree(madeProfile(text));
   const place = tree.places.findIndex((at) => placeName(at, { title: "app.py", processes: [], threads: [] }) === name) as PlaceIndex;
-  const made = splitOf(tree, sumEverywhere(tree, place), "samples", columnsMax);
+  const made = splitOf(tree, sumEverywhere(tree, place), weight, columnsMax);
   const odd = oddest(made);
   const heads = [...made.columns.map((box) => nameOf(tree, box)), "itself", "others"];
   const rows = [...made.rows, made.all].map(({ caller, weight, parts }) => `${nameOf(tree, caller)} ${weight}: ${parts.map((part, at) => `${heads[at] ?? "?"} ${part}`).join(", ")}`);
@@ -100,6 +100,18 @@ test("a split of few samples, and one that is alike, is no claim", () => {
   assert.equal(split("foo;f;a x3 | bar;f;b x3", "f").says, null);
   assert.equal(split("foo;f;a x30 | bar;f;b x30", "f").says, "foo: a");
   assert.equal(split("foo;f;a x520 | foo;f;b x480 | bar;f;a x480 | bar;f;b x520", "f").says, null);
+});
+
+test("a wait of any length is no claim: what ran beside it does not tell how certain it is", () => {
+  const text = "foo;f;a x30 | foo;f;recv x5000 in recvfrom(2) | bar;f;a x30 | bar;f;b x5000";
+  assert.equal(split(text, "f", 4, "cpu").says, "foo: a");
+  assert.equal(split(text, "f", 4, "wall").says, null);
+});
+
+test("a caller that has no row in the table is not named", () => {
+  const alike = Array.from({ length: CALLERS_MAX }, (_, at) => `caller${at};f;a x100`);
+  assert.equal(split([...alike, "rare;f;b x90"].join(" | "), "f").says, null);
+  assert.equal(split([...alike.slice(1), "rare;f;b x90"].join(" | "), "f").says, "rare: b");
 });
 
 interface Golden {

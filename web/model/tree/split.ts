@@ -6,6 +6,8 @@ import type { Tree } from "./tree";
 import { parentOf, ROOT } from "./tree";
 import type { BoxIndex, Weight } from "../units";
 
+/** As many are shown, and compared: a claim names one that is there to see. */
+export const CALLERS_MAX = 12;
 /** Shares that are no further apart are alike. */
 const APART_MIN = 0.1;
 /** Of a share's standard deviation, by the samples of its row: chance alone comes so far from the share of all in one of a thousand. */
@@ -15,6 +17,7 @@ export interface SplitRow {
   /** One of the boxes that call: says the name. */
   readonly caller: BoxIndex;
   readonly weight: number;
+  /** Of running threads. 0 where they do not tell how certain the weight is: one wait may be as long as all that ran; bytes are observed apart. */
   readonly samples: number;
   /** As `Split.columns`; then what the place spends itself; then its other callees. */
   readonly parts: readonly number[];
@@ -30,6 +33,7 @@ export interface Split {
 
 export function splitOf(tree: Tree, { outermost }: Pick<Everywhere, "outermost">, weight: Weight, columnsMax: number): Split {
   const total = tree.total[weight];
+  const isSampled = weight === "cpu" || weight === "samples";
   const callees = groupsOf(tree, outermost.flatMap((box) => tree.childrenOf(box, weight)), (box) => box).sort((a, b) => sum(b, total) - sum(a, total));
   const columns = callees.slice(0, columnsMax).flatMap((boxes) => boxes.slice(0, 1));
   const columnOf = new Map(columns.map((box, at): [number, number] => [tree.place[box] ?? 0, at]));
@@ -42,7 +46,7 @@ export function splitOf(tree: Tree, { outermost }: Pick<Everywhere, "outermost">
       add(columns.length, tree.self[weight][box] ?? 0);
       for (const child of tree.childrenOf(box, weight)) add(columnOf.get(tree.place[child] ?? 0) ?? columns.length + 1, total[child] ?? 0);
     }
-    return { caller: parentOf(tree, boxes[0] ?? ROOT), weight: sum(boxes, total), samples: sum(boxes, tree.total.samples), parts };
+    return { caller: parentOf(tree, boxes[0] ?? ROOT), weight: sum(boxes, total), samples: isSampled ? sum(boxes, tree.total.samples) : 0, parts };
   };
   const rows = groupsOf(tree, outermost, (box) => parentOf(tree, box)).map(row).filter((caller) => caller.weight > 0);
   return { columns, rows: rows.sort((a, b) => b.weight - a.weight), all: row(outermost) };
@@ -52,7 +56,7 @@ export function splitOf(tree: Tree, { outermost }: Pick<Everywhere, "outermost">
 export function oddest({ columns, rows, all }: Split): { readonly row: SplitRow; readonly part: number } | null {
   let found: { readonly row: SplitRow; readonly part: number } | null = null;
   let most = APART_MIN;
-  for (const row of rows) {
+  for (const row of rows.slice(0, CALLERS_MAX)) {
     const chance = DEVIATIONS * Math.sqrt(0.25 / row.samples);
     for (let part = 0; part <= columns.length; part += 1) {
       const apart = (row.parts[part] ?? 0) / row.weight - (all.parts[part] ?? 0) / all.weight;

@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { countsCalls } from "../../model/tables/totals";
 import { functionOf, heaviest } from "../../model/tree/everywhere";
 import { sandwich } from "../../model/tree/sandwich";
-import { oddest, splitOf } from "../../model/tree/split";
+import { CALLERS_MAX, oddest, splitOf } from "../../model/tree/split";
 import type { Split, SplitRow } from "../../model/tree/split";
 import { placeOf, ROOT, share, weightOf } from "../../model/tree/tree";
 import type { Tree } from "../../model/tree/tree";
@@ -17,7 +17,6 @@ import type { Hover } from "../state/selection";
 
 /** More callees than these have no room beside each other. */
 const COLUMNS_MAX = 4;
-const CALLERS_MAX = 12;
 
 export function SandwichView({ state }: { state: PageState }): JSX.Element {
   const { view, filters, selection, recording: { profile } } = state;
