@@ -374,6 +374,33 @@ test("the address has the frames of the interpreter that were opened", async () 
   }, { width: 1500 });
 });
 
+test("frames of the interpreter that were opened stay open in another weight, in which they begin elsewhere", async () => {
+  const { frames } = fromTheStart().profile;
+  // By wall `_start` has two ways on, and the frames that a reader can do without are the two below it.
+  const stacks = [[frames, { samples: 50 }], [frames.slice(0, 1), { samples: 50, state: "in read(2)" }]];
+  await onPage(recording({ title: "python3.15 slices.py", stacks }), async (page, path) => {
+    await page.keyboard.press("3");
+    await page.keyboard.press("Home");
+    await page.keyboard.press("ArrowDown");
+    assert.equal(await selected(page), "(3 frames of the interpreter)");
+    await page.locator("[data-fold]").click();
+    await page.locator("[data-tree]").focus();
+    for (let step = 0; step < 4; step += 1) await page.keyboard.press("ArrowRight");
+    assert.equal(await selected(page), "Py_RunMain");
+    await page.keyboard.press("w");
+    assert.equal(await selected(page), "Py_RunMain");
+    assert.equal((await address(page)).match(/frames=[^&]*/)[0].split("_").length, 1, "a run is one word of the address");
+    await opened(page, path, async (fresh) => {
+      assert.equal(await selected(fresh), "Py_RunMain");
+      for (let times = 0; times < 2; times += 1) await fresh.keyboard.press("w");
+      assert.equal(await fresh.locator("[data-weight=cpu]").getAttribute("aria-pressed"), "true");
+      assert.equal(await selected(fresh), "Py_RunMain");
+    });
+    await page.locator("[data-fold]").click();
+    assert.equal(await selected(page), "(2 frames of the interpreter)");
+  }, { width: 1500 });
+});
+
 test("the address has a frame of the interpreter that was found by a search", async () => {
   await onPage(fromTheStart(), async (page, path) => {
     await page.keyboard.press("/");

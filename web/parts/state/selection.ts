@@ -86,7 +86,7 @@ export function createSelectionState(filters: FilterState, view: ViewState): Sel
   const whole = computed(() => turned.value ?? timed.value ?? filters.tree.value);
   const at = (box: BoxIndex): At => ({ tree: whole.peek(), isInverted: turned.peek() !== null, box });
   const [selectedAt, zoomAt] = [signal(at(ROOT)), signal(at(ROOT))];
-  /** The first call of each opened run. */
+  /** All calls of each opened run: in another weight the run may begin or end elsewhere. */
   const opened = signal<{ readonly tree: Tree; readonly boxes: ReadonlySet<BoxIndex> }>({ tree: whole.peek(), boxes: new Set() });
   const openedHere = (): ReadonlySet<BoxIndex> => (opened.value.tree === whole.value ? opened.value.boxes : new Set());
   const folds = (boxes: ReadonlySet<BoxIndex>): FoldedTree => turned.value ?? timed.value ?? foldTree(filters.tree.value, view.weight.value, boxes);
@@ -104,8 +104,9 @@ export function createSelectionState(filters: FilterState, view: ViewState): Sel
   const turnedAt = signal<Turned>({ tree: whole.peek(), rows: NONE });
   const turnedRows = computed(() => (turnedAt.value.tree === whole.value ? turnedAt.value.rows : NONE));
 
+  const runAt = (box: BoxIndex): readonly BoxIndex[] => everyRun.value.get(box) ?? [box];
   const open = (box: BoxIndex): void => {
-    opened.value = { tree: whole.value, boxes: new Set([...openedHere(), standsFor(folded.value, box)]) };
+    opened.value = { tree: whole.value, boxes: new Set([...openedHere(), ...runAt(box)]) };
   };
   /** Opens the run of a folded box, so that the box is on the screen. */
   const reveal = (box: BoxIndex): void => {
@@ -140,8 +141,7 @@ export function createSelectionState(filters: FilterState, view: ViewState): Sel
         open(box);
         return;
       }
-      const run = new Set(everyRun.value.get(box));
-      opened.value = { tree: whole.value, boxes: new Set([...openedHere()].filter((call) => !run.has(call))) };
+      opened.value = { tree: whole.value, boxes: new Set([...openedHere()].filter((call) => !runAt(box).includes(call))) };
     },
     turned: turnedRows,
     turnRow: (box, isOpen) => {
@@ -173,14 +173,14 @@ export function createSelectionState(filters: FilterState, view: ViewState): Sel
       zoomAt.value = at(boxOf(tree, words.zoom));
       // Of a box that is not in this recording the nearest caller is not meant.
       const named = (word: string): BoxIndex[] => [boxOf(tree, word)].filter((box) => wordOf(tree, box) === word);
-      opened.value = { tree, boxes: new Set(words.opened.flatMap(named)) };
+      opened.value = { tree, boxes: new Set(words.opened.flatMap(named).flatMap(runAt)) };
       turnedAt.value = { tree, rows: new Map(words.rows.flatMap((row) => named(row.replace("-", "")).map((box) => [box, !row.startsWith("-")] as const))) };
     },
     words: computed(() => ({
       selected: wordOf(whole.value, selected.value),
       zoom: wordOf(whole.value, zoom.value),
       rows: [...turnedRows.value].map(([box, isOpen]) => (isOpen ? "" : "-") + wordOf(whole.value, box)),
-      opened: [...openedHere()].map((box) => wordOf(whole.value, box)),
+      opened: [...openedHere()].filter((box) => everyRun.value.get(box)?.[0] === box).map((box) => wordOf(whole.value, box)),
     })),
   };
 }
