@@ -100,6 +100,29 @@ test("the rows of the tree are sorted by the column that is clicked, and the add
   }, { width: 1500 });
 });
 
+test("the tree and the table are each sorted by their own column", async () => {
+  await onPage(slices(), async (page) => {
+    const ofTable = () => page.locator("th[aria-sort=descending]").innerText();
+    const ofTree = () => page.locator(".tree-head [aria-pressed=true]").innerText();
+    await page.keyboard.press("6");
+    await page.locator("[data-sort=self]").click();
+    for (const key of ["w", "w", "3"]) await page.keyboard.press(key);
+    // Of samples the tree has no column of selves.
+    assert.equal(await ofTree(), "samples");
+    assert.doesNotMatch(await address(page), /sort=/);
+    await page.locator("[data-sort='wall self']").click();
+    await page.keyboard.press("6");
+    await page.locator("[data-sort=total]").click();
+    // Back in each of them it is as the reader left it.
+    await page.keyboard.press("3");
+    assert.equal(await ofTree(), "wall self");
+    assert.match(await address(page), /sort=self/);
+    await page.keyboard.press("6");
+    assert.equal(await ofTable(), "wall total");
+    assert.match(await address(page), /sort=total/);
+  }, { width: 1500 });
+});
+
 test("one function called from two places: apart in the tree, together in the sandwich, which names both callers' shares", async () => {
   await onPage(twoCallers(), async (page) => {
     await page.keyboard.press("6");

@@ -60,7 +60,7 @@ export function addressOf({ view, filters, selection, comparison, firstView, cho
     ["order", view.order.value === "heaviest" ? "" : view.order.value],
     ["heaps", view.heaps.value === null ? "" : heapsWord(view.heaps.value)],
     ["by", view.by.value === "function" ? "" : view.by.value],
-    ["sort", view.sort.value ?? ""],
+    ["sort", view.sort.value[view.name.value] ?? ""],
     ["file", chosenFile.value ?? ""],
     ["show", kept.layers === "both" ? "" : kept.layers],
     ["process", kept.process === null ? "" : `${kept.process}`],
@@ -117,7 +117,7 @@ export function takeAddress({ view, filters, selection, comparison, firstView, c
     selection.restore({ selected: word("at"), zoom: word("zoom"), rows: boxes("rows"), opened: boxes("frames") });
     for (const [name, isWhole] of Object.entries(view.lists)) isWhole.value = word(name) === "whole";
     view.by.value = GROUPINGS.find((at) => at === word("by")) ?? "function";
-    view.sort.value = SORTS.find((at) => at === word("sort")) ?? null;
+    view.sort.value = { [view.name.value]: SORTS.find((at) => at === word("sort")) ?? null };
     chooseFile(profile.sources.find(({ path }) => path === word("file"))?.path ?? null);
   });
 }

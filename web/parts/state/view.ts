@@ -28,9 +28,10 @@ export interface ViewState {
   readonly order: Signal<Order>;
   /** Which heaps the reader compares; null: the first and the last. */
   readonly heaps: Signal<HeapPair | null>;
-  /** What the rows of the table are, and by what they are sorted; null: as the view does by itself. */
+  /** What the rows of the table are. */
   readonly by: Signal<Grouping>;
-  readonly sort: Signal<Sort | null>;
+  /** By what each view's rows are sorted, under its name; none: as the view does by itself. */
+  readonly sort: Signal<Readonly<Record<string, Sort | null>>>;
   /** The file that was chosen in the source, and the selection's own, instead of which. */
   readonly file: Signal<{ readonly file: string; readonly instead: string | null } | null>;
   /** Whether each is shown whole. */
@@ -55,7 +56,7 @@ export function createViewState(weight: Weight, theme: Theme, first: ViewName): 
     order: signal<Order>("heaviest"),
     heaps: signal<HeapPair | null>(null),
     by: signal<Grouping>("function"),
-    sort: signal<Sort | null>(null),
+    sort: signal<Readonly<Record<string, Sort | null>>>({}),
     file: signal<{ file: string; instead: string | null } | null>(null),
     lists: { where: signal(false), changes: signal(false), functions: signal(false), threads: signal(false), idle: signal(false) },
     theme: themeSignal,

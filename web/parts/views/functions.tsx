@@ -22,7 +22,7 @@ export function Functions({ state, by: fixed }: { state: PageState; by?: Groupin
   const { view } = state;
   const shown = useSignal(ROWS_FIRST);
   const chosen = useComputed(() => fixed ?? view.by.value);
-  const order = useComputed(() => view.sort.value ?? (fixed === undefined ? "self" : "total"));
+  const order = useComputed(() => view.sort.value[view.name.value] ?? (fixed === undefined ? "self" : "total"));
   const rows = useComputed(() => {
     const weight = view.weight.value;
     const found = groupRows(state.filters.tree.value, chosen.value, weight).filter((row) => row.total[weight] > 0);
@@ -53,7 +53,7 @@ export function Functions({ state, by: fixed }: { state: PageState; by?: Groupin
                   type="button"
                   data-sort={column}
                   onClick={() => {
-                    view.sort.value = column;
+                    view.sort.value = { ...view.sort.value, [view.name.value]: column };
                   }}
                 >
                   {WEIGHT_WORDS[view.weight.value]} {column}
