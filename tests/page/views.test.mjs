@@ -100,6 +100,27 @@ test("the rows of the tree are sorted by the column that is clicked, and the add
   }, { width: 1500 });
 });
 
+test("the keys go on in the rows after a click on the head of a column, and where the selection leaves from there", async () => {
+  await onPage(twoCallers(), async (page) => {
+    const isInRows = () => page.evaluate(() => document.activeElement.matches("[data-tree]"));
+    await page.keyboard.press("3");
+    await page.keyboard.press("Home");
+    await page.locator("[data-sort='wall total']").click();
+    await page.keyboard.press("ArrowDown");
+    assert.equal(await selected(page), "foo");
+    assert.equal(await isInRows(), true);
+    await page.keyboard.press("/");
+    await page.keyboard.type("sum2");
+    await page.keyboard.press("Enter");
+    const first = await page.locator("[data-tree] .on").getAttribute("id");
+    await page.locator("[data-sort='wall total']").focus();
+    assert.equal(await isInRows(), false);
+    await page.keyboard.press("n");
+    assert.notEqual(await page.locator("[data-tree] .on").getAttribute("id"), first);
+    assert.equal(await isInRows(), true);
+  }, { width: 1500 });
+});
+
 test("the tree and the table are each sorted by their own column", async () => {
   await onPage(slices(), async (page) => {
     const ofTable = () => page.locator("th[aria-sort=descending]").innerText();

@@ -31,6 +31,8 @@ export function TreeView({ state }: { state: PageState }): JSX.Element {
   useSignalEffect(() => {
     const element = scroller.current;
     const at = rows.value.indexOf(selection.selected.value);
+    // What a head did is seen in the rows, and there the arrows go on.
+    if (document.querySelector(".tree-head :focus") !== null) element?.focus();
     if (element === null || at < 0) return;
     const y = at * ROW_PX;
     if (y < element.scrollTop || y > element.scrollTop + element.clientHeight - 3 * ROW_PX) element.scrollTop = Math.max(0, y - element.clientHeight / 2);
