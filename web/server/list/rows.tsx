@@ -63,11 +63,12 @@ function More({ state }: { state: ListState }): JSX.Element | null {
   }, [next, rows, state]);
   if (next === null) return null;
   const counts = state.site.counts.value;
-  const left = counts === null || counts.isLeast ? "more recordings" : plural(counts.matched - (rows?.length ?? 0), "more recording");
+  // None are left to count where some were pushed since.
+  const left = counts === null || counts.isLeast ? 0 : counts.matched - (rows?.length ?? 0);
   const looked = state.looked.value;
   return (
     <button type="button" class="link more-rows" ref={end} data-more onClick={() => void state.more()}>
-      {state.isLoadingMore.value ? "Loading…" : left}
+      {state.isLoadingMore.value ? "Loading…" : left > 0 ? plural(left, "more recording") : "more recordings"}
       {looked === null || counts === null ? null : ` · ${lookedWords(looked, counts.all)}`}
     </button>
   );

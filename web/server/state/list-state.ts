@@ -222,7 +222,9 @@ export function createListState(site: Site): ListState {
         batch(() => {
           takeNext(listed);
           change([...(rows.value ?? []), ...listed.recordings.filter(({ id }) => !known.has(id))]);
-          count(listed);
+          // Of a search each page repeats what its first one counted: a refresh since then counted anew.
+          const { matched, isLeast } = (asked.value.query === "" ? null : site.counts.value) ?? listed;
+          count({ ...listed, matched, isLeast });
           // The pages before may have had none.
           if (selected.value === null) selected.value = firstId(rows.value ?? []);
         });
