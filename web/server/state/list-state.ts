@@ -67,6 +67,8 @@ export function createListState(site: Site): ListState {
   // Of the load whose rows are there: their cursor is none for what is asked since.
   let taken: AbortSignal | null = null;
   let typing: ReturnType<typeof setTimeout> | undefined;
+  // Of a live row that grew since, as the server listed it: the list's order is of that time.
+  const asListed = new WeakMap<Recording, Recording>();
 
   const takeNext = (listed: Listed): void => {
     next.value = listed.next;
@@ -117,7 +119,7 @@ export function createListState(site: Site): ListState {
       const listed = await readRecordings(asked.value, { limit, signal });
       if (isStale(signal) || isBusy()) return;
       // What was found behind the place that the server reached stays. Those before it that were not found again are gone, or match no more.
-      const beyond = (rows.value ?? []).filter((row) => isBehind(row, asked.value.sort, listed.reached));
+      const beyond = (rows.value ?? []).filter((row) => isBehind(asListed.get(row) ?? row, asked.value.sort, listed.reached));
       // It looked at a part of the list only: the place to go on from stays, too.
       const isPart = listed.next !== null && listed.recordings.length < limit;
       batch(() => {
@@ -239,7 +241,12 @@ export function createListState(site: Site): ListState {
       chosen.value = chosen.value.map((row) => (row.id === recording.id ? recording : row));
     },
     grow: (id, bytes, facts) => {
-      change((rows.value ?? []).map((row) => (row.id === id ? { ...row, bytes, facts: facts ?? row.facts } : row)));
+      change((rows.value ?? []).map((row) => {
+        if (row.id !== id) return row;
+        const grown = { ...row, bytes, facts: facts ?? row.facts };
+        asListed.set(grown, asListed.get(row) ?? row);
+        return grown;
+      }));
     },
     reread: async (id) => {
       try {
