@@ -1,5 +1,5 @@
 // A server that plays the interface of `genba serve` with made-up recordings, links and tokens, and the pages as they were built.
-// Owns: what it was asked (`asked`), and switches for a test: `isAway`, `delayed`. Never: more of the search language than the tests use.
+// Owns: what it was asked (`asked`), and switches for a test: `isAway`, `cursors`. Never: more of the search language than the tests use.
 import { createServer } from "node:http";
 import { readFile } from "node:fs/promises";
 
@@ -54,7 +54,7 @@ export async function startFake({ recordings = team(), login = true, scopes = ["
   const sessions = new Set();
   const streams = new Map();
   const fake = {
-    asked: [], recordings, isAway: false, failedLogins: 0, settings: { keep_days: 30, version: "0.1.0", database: "sqlite", store: "folder" }, viewer,
+    asked: [], recordings, isAway: false, /** How they begin in this version; others are refused. */ cursors: "", failedLogins: 0, settings: { keep_days: 30, version: "0.1.0", database: "sqlite", store: "folder" }, viewer,
     links: [
       { code: "aR3v-9Lpe", url: "/s/aR3v-9Lpe", recording: recordings[1]?.id, made_by: "lena", made_ms: Date.now() - DAY, expires_ms: Date.now() + DAY, revoked_ms: null, revoked_by: null, needs_token: false, fragment: "", opened: 6 },
       { code: "t0Zc-Wn4d", url: "/s/t0Zc-Wn4d", recording: recordings[1]?.id, made_by: "sam", made_ms: Date.now() - 3 * DAY, expires_ms: null, revoked_ms: Date.now() - DAY, revoked_by: "sam", needs_token: false, fragment: "", opened: 2 },
@@ -87,7 +87,7 @@ export async function startFake({ recordings = team(), login = true, scopes = ["
   };
 
   /** Where a list goes on behind so many. */
-  const goesOn = (list, end, place) => (end < list.length ? { next: String(end), reached: { place: place(list[end - 1]), id: list[end - 1].id } } : { next: null, reached: null });
+  const goesOn = (list, end, place) => (end < list.length ? { next: `${fake.cursors}${end}`, reached: { place: place(list[end - 1]), id: list[end - 1].id } } : { next: null, reached: null });
 
   /** Of a list that is too long to look at all of it: the cursor counts what was looked at. */
   const listedPart = ({ query, sort, place, from }) => {
@@ -102,7 +102,7 @@ export async function startFake({ recordings = team(), login = true, scopes = ["
   const listed = (url) => {
     const query = url.searchParams.get("q") ?? "";
     const limit = Number(url.searchParams.get("limit") ?? 50);
-    const from = Number(url.searchParams.get("cursor") ?? 0);
+    const from = Number(url.searchParams.get("cursor")?.slice(fake.cursors.length) ?? 0);
     const counted = query === "" ? Infinity : countedMax;
     const order = url.searchParams.get("sort");
     const place = { cpu: ({ facts }) => facts.cpu_ns, wall: ({ facts }) => facts.wall_ns, size: ({ bytes }) => bytes }[order] ?? (({ created_ms }) => created_ms);
@@ -161,6 +161,7 @@ export async function startFake({ recordings = team(), login = true, scopes = ["
     if (third === undefined) {
       const query = url.searchParams.get("q") ?? "";
       if (query.includes("cpu>x")) return problem(answer, 400, "The search is not understood", { detail: "cpu>x: expected a time", hint: "cpu>2s" });
+      if (!(url.searchParams.get("cursor") ?? fake.cursors).startsWith(fake.cursors)) return problem(answer, 400, "this cursor is none of this server's", { hint: "leave it out: the list begins anew" });
       return json(answer, listed(url));
     }
     const at = fake.recordings.findIndex(({ id }) => id === third);

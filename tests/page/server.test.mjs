@@ -159,6 +159,25 @@ test("more rows come when the end of the list is in view", async () => {
   }, { recordings });
 });
 
+test("where a newer server refuses the cursor of the one before it, the list begins anew", async () => {
+  const recordings = Array.from({ length: 130 }, (_, at) => madeRecording(`app-${at}.py`, ["one place", "x"], "busy", { cpu_ns: 1e9, wall_ns: 1e9 }));
+  const cursors = ({ asked }) => asked.filter(({ path }) => path.startsWith("/api/recordings?")).map(({ path }) => new URL(path, "http://fake").searchParams.get("cursor"));
+  await onPage("/", async (page, fake) => {
+    fake.cursors = "v2-";
+    await page.keyboard.press("End");
+    await page.locator('[data-row]').nth(99).waitFor({ state: "attached" });
+    assert.deepEqual(cursors(fake).slice(0, 4), [null, "50", null, "v2-50"]);
+    assert.equal(await page.locator("[data-problem]").count(), 0);
+  }, { recordings, allowed: ["status of 400"] });
+  // One that refuses its own, too, is not asked again and again.
+  await onPage("/", async (page, fake) => {
+    await page.route((url) => url.searchParams.has("cursor"), (route) => route.fulfill({ status: 400, contentType: "application/problem+json", body: JSON.stringify({ title: "no cursor", status: 400 }) }));
+    await page.keyboard.press("End");
+    await until(page, "[data-problem]", "no cursor");
+    assert.deepEqual(cursors(fake), [null, null]);
+  }, { recordings, allowed: ["status of 400"] });
+});
+
 test("a search that finds more than the server counts says so", async () => {
   const recordings = Array.from({ length: 130 }, (_, at) => madeRecording(`app-${at}.py`, ["one place", "x"], "busy", { cpu_ns: 1e9, wall_ns: 1e9 }));
   await onPage("/?q=who%3Asam", async (page) => {

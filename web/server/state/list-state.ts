@@ -7,8 +7,7 @@ import { listAddress, takeListAddress } from "../../model/server/addresses";
 import type { Asked } from "../../model/server/addresses";
 import { isBehind } from "../../model/server/recordings";
 import type { Chip, Facts, Listed, Recording } from "../../model/server/recordings";
-import { isAway, problemFrom } from "../api/ask";
-import type { Problem } from "../api/ask";
+import { isAway, Problem, problemFrom } from "../api/ask";
 import { readRecording, readRecordings } from "../api/requests";
 import type { Counts, Site } from "./site";
 
@@ -66,6 +65,8 @@ export function createListState(site: Site): ListState {
   let running = new AbortController();
   // Of the load whose rows are there: their cursor is none for what is asked since.
   let taken: AbortSignal | null = null;
+  // A server of another version knows no cursor of the one before: the list begins anew, once until a cursor is taken.
+  let isAnew = false;
   let typing: ReturnType<typeof setTimeout> | undefined;
   // Of a live row that grew since, as the server listed it: the list's order is of that time.
   const asListed = new WeakMap<Recording, Recording>();
@@ -220,6 +221,7 @@ export function createListState(site: Site): ListState {
       try {
         const listed = await readRecordings(asked.value, { limit: PAGE, cursor, signal });
         if (isStale(signal)) return;
+        isAnew = false;
         const known = new Set(rows.value?.map(({ id }) => id));
         batch(() => {
           takeNext(listed);
@@ -231,7 +233,11 @@ export function createListState(site: Site): ListState {
           if (selected.value === null) selected.value = firstId(rows.value ?? []);
         });
       } catch (error) {
-        fail(error);
+        if (isAnew || !(error instanceof Problem && error.status === 400)) fail(error);
+        else {
+          isAnew = true;
+          void load();
+        }
       } finally {
         isLoadingMore.value = false;
       }
