@@ -239,6 +239,32 @@ test("what was deleted in a part of the list leaves it, although nothing else ma
   }, { recordings, lookedMax: 50 });
 });
 
+test("the count of a search is that of the last time it was read anew, and no negative number is left", async () => {
+  const recordings = Array.from({ length: 130 }, (_, at) => madeRecording(`app-${at}.py`, ["one place", "x"], "busy", { cpu_ns: 1e9, wall_ns: 1e9, owner: at < 45 ? "lena" : "sam" }));
+  /** As a server that counted something else. */
+  const count = (page, isAsked, matched) => page.route((url) => url.pathname === "/api/recordings" && isAsked(url.searchParams), async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: { ...(await response.json()), matched } });
+  });
+  await onPage("/?q=who%3Alena", async (page) => {
+    assert.equal(await words(page, "[data-matched]"), "45+ of 130");
+    // Each further page repeats what the first one counted.
+    await count(page, (asked) => asked.has("cursor"), 45);
+    await page.locator("[data-link], [data-no-links]").first().waitFor({ state: "attached" });
+    await page.locator("[data-delete]").click();
+    await page.locator("[data-sure]").getByRole("button", { name: "Delete" }).click();
+    await until(page, "[data-matched]", "44+ of 129");
+    await page.keyboard.press("End");
+    await until(page, "[data-matched]", "44 of 129");
+  }, { recordings: [...recordings], lookedMax: 50 });
+  await onPage("/", async (page) => {
+    await count(page, () => true, 40);
+    await page.reload();
+    await until(page, "[data-matched]", "40 of 130");
+    assert.equal(await words(page, "[data-more]"), "more recordings");
+  }, { recordings });
+});
+
 test("a live row that grows past the rows of a page stays where it was listed", async () => {
   const live = { state: "open", live: true, bytes: 1_000, sha256: null, sealed_ms: null, owner: "lena" };
   const made = (at) => madeRecording(`app-${at}.py`, ["one place", "x"], "busy", { cpu_ns: 1e9, wall_ns: 1e9, ...(at === 129 ? live : { owner: at < 2 ? "lena" : "sam" }) });
