@@ -139,7 +139,7 @@ test("the tree and the table are each sorted by their own column", async () => {
     assert.equal(await ofTree(), "wall self");
     assert.match(await address(page), /sort=self/);
     await page.keyboard.press("6");
-    assert.equal(await ofTable(), "wall total");
+    assert.equal(await ofTable(), "Wall total");
     assert.match(await address(page), /sort=total/);
   }, { width: 1500 });
 });
