@@ -137,6 +137,10 @@ test("the tree and the table are each sorted by their own column", async () => {
     // Back in each of them it is as the reader left it.
     await page.keyboard.press("3");
     assert.equal(await ofTree(), "wall self");
+    for (const head of ["samples", "CPU self", "wall self"]) {
+      await page.keyboard.press("w");
+      assert.equal(await ofTree(), head);
+    }
     assert.match(await address(page), /sort=self/);
     await page.keyboard.press("6");
     assert.equal(await ofTable(), "Wall total");

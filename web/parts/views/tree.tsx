@@ -20,7 +20,9 @@ export function TreeView({ state }: { state: PageState }): JSX.Element {
   // The way to the selected row is open where nobody closed it.
   const wayDown = useComputed(() => new Set(pathTo(selection.tree.value, selection.selected.value).slice(0, -1)));
   const isOpen = (box: BoxIndex): boolean => selection.turned.value.get(box) ?? (box === ROOT || wayDown.value.has(box));
-  const rows = useComputed(() => flattened(selection.tree.value, view.weight.value, isOpen, view.sort.value[view.name.value] ?? "total"));
+  // In a weight without such a column by its total.
+  const order = useComputed(() => COLUMNS.find(([weight, sum]) => weight === view.weight.value && sum === view.sort.value[view.name.value])?.[1] ?? "total");
+  const rows = useComputed(() => flattened(selection.tree.value, view.weight.value, isOpen, order.value));
   const turn = selection.turnRow;
   useLayoutEffect(() => {
     const element = scroller.current;
@@ -67,7 +69,7 @@ export function TreeView({ state }: { state: PageState }): JSX.Element {
             <button
               type="button"
               data-sort={`${weight} ${sum}`}
-              aria-pressed={view.weight.value === weight && (view.sort.value[view.name.value] ?? "total") === sum}
+              aria-pressed={view.weight.value === weight && order.value === sum}
               onClick={() => {
                 batch(() => {
                   view.weight.value = weight;
