@@ -57,6 +57,8 @@ static CYCLES_FROM_NS: AtomicU64 = AtomicU64::new(0);
 
 /// A recording begins.
 pub fn begin(heap: &Heap) {
+    // What the one before has taken is not this one's to pay for.
+    CYCLES_FROM_NS.store(0, SeqCst);
     if heap.out.is_empty() {
         end();
         return;
@@ -238,7 +240,8 @@ fn is_short(left_bytes: Option<u64>, needed_bytes: Option<u64>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{ContainerLeft, Heap, InPlace, Moment, Outcome, against_copy, ask, begin, end, tell_unknown};
+    use super::{CYCLES_FROM_NS, ContainerLeft, Heap, InPlace, Moment, Outcome, SeqCst};
+    use super::{against_copy, ask, begin, end, tell_unknown};
     use genba_heap::pieces::{ASKED_BYTES, HEAD_BYTES, LENGTH_AT};
 
     /// There is no interpreter in this process.
@@ -246,7 +249,9 @@ mod tests {
     fn structures_that_are_not_known_are_told_once() {
         let path = std::env::temp_dir().join(format!("genba-unknown-{}", std::process::id()));
         std::fs::write(&path, [0; ASKED_BYTES]).unwrap();
+        CYCLES_FROM_NS.store(u64::MAX, SeqCst);
         begin(&Heap { out: path.to_str().unwrap().to_owned(), ..Heap::default() });
+        assert_eq!(CYCLES_FROM_NS.load(SeqCst), 0, "a recording waits for no walk of the one before");
         assert!(ask(Moment::Interval, InPlace::Not).is_none());
         assert!(tell_unknown(Moment::Interval) && tell_unknown(Moment::Exit));
         let bytes = std::fs::read(&path).unwrap();
