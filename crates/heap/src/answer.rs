@@ -94,6 +94,8 @@ pub enum Outcome {
     NoThread = 11,
     /// It did not begin: genba does not know this interpreter's structures.
     Unknown = 12,
+    /// It did not begin: its tables may take more than the container has left.
+    Container = 13,
 }
 
 /// Writes the rows of a walk.

@@ -56,11 +56,17 @@ pub const SMALL_BYTES: u64 = 24_000_000;
 /// and each of them is there twice then.
 pub const COPIED_PART: u64 = 10;
 
+/// What the tables of a walk take of a program with so much memory of its own.
+#[must_use]
+pub const fn tables_at_most(own_bytes: u64) -> u64 {
+    own_bytes / 4
+}
+
 /// What a copy takes where the program writes to all of its pages meanwhile: these, which are `own_bytes`, and the tables of the walk. So much has to
 /// find room where the kernel kills a container as one.
 #[must_use]
 pub const fn copied_at_most(own_bytes: u64) -> u64 {
-    own_bytes.saturating_add(own_bytes / 4)
+    own_bytes.saturating_add(tables_at_most(own_bytes))
 }
 
 /// Which answer a piece is of.

@@ -1,5 +1,5 @@
 //! The moments at which the user wants the heap walked, and the walk at each.
-//! Owns: what is asked for, and the head of each answer. Never: allocates in a thread of the program's, walks there while the interpreter ends;
+//! Owns: what is asked for, and the head of each answer. Never: allocates in a thread of the program's without a room, walks there while the interpreter ends;
 //! decides when an interval is over (sampling/heaps.rs).
 
 use super::gil::is_initialized;
@@ -7,11 +7,13 @@ use super::plan::Known;
 use super::request::{How, Request};
 use super::thread::{Started, start};
 use super::walking::{tell, walk_here};
+use crate::process::room;
 use crate::process::session::Heap;
-use crate::system::proc::{ContainerLeft, clock_ns, monotonic_ns, own_pid};
+use crate::system::descriptor::Descriptor;
+use crate::system::proc::{ContainerLeft, clock_ns, container_left, monotonic_ns, own_bytes, own_pid};
 use crate::system::symbols;
 use genba_heap::answer::Outcome;
-use genba_heap::pieces::{COPIED_PART, Head, InPlace, Moment, SMALL_BYTES, copied_at_most};
+use genba_heap::pieces::{COPIED_PART, Head, InPlace, Moment, SMALL_BYTES, copied_at_most, tables_at_most};
 use genba_python::memory::{Address, Memory};
 use genba_signal::memory::WordsByKernel;
 use std::borrow::Cow;
@@ -152,6 +154,15 @@ fn cycles_before_collection(wanted: &'static Wanted, state: u64) {
         return;
     }
     let Some(known) = &wanted.known else { return };
+    // Nobody can say: another work of genba's in this thread made the collection begin, or there is no memory to look.
+    let Some(is_too_much) = room::within(are_tables_too_large_now) else { return };
+    if is_too_much {
+        if !wanted.is_told.swap(true, SeqCst) {
+            tell(&request(wanted, Moment::Cycles, InPlace::Not, false), Outcome::Container);
+        }
+        CYCLES_FROM_NS.store(monotonic_ns().saturating_add(CYCLES_APART_NS), SeqCst);
+        return;
+    }
     let asked = request(wanted, Moment::Cycles, InPlace::Moment, false);
     let in_place_ns = asked.in_place_ns.min(CYCLES_NS_MAX);
     walk_here(&Request { is_of_cycles: true, in_place_ns, ..asked }, known, state.wrapping_sub(known.objects.gc));
@@ -234,6 +245,17 @@ pub fn against_copy(
     }
 }
 
+/// Allocates: within a room.
+fn are_tables_too_large_now() -> bool {
+    let proc = Descriptor::open_at(None, c"/proc", libc::O_RDONLY).ok();
+    are_tables_too_large(container_left(proc.as_ref()), own_bytes(proc.as_ref()))
+}
+
+/// Whether the tables of a walk may take more than the container has left.
+fn are_tables_too_large(container: ContainerLeft, own_bytes: Option<u64>) -> bool {
+    is_short(container.bytes, own_bytes.map(tables_at_most))
+}
+
 fn is_short(left_bytes: Option<u64>, needed_bytes: Option<u64>) -> bool {
     left_bytes.zip(needed_bytes).is_some_and(|(left, needed)| left < needed)
 }
@@ -241,7 +263,7 @@ fn is_short(left_bytes: Option<u64>, needed_bytes: Option<u64>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{CYCLES_FROM_NS, ContainerLeft, Heap, InPlace, Moment, Outcome, SeqCst};
-    use super::{against_copy, ask, begin, end, tell_unknown};
+    use super::{against_copy, are_tables_too_large, ask, begin, end, tell_unknown};
     use genba_heap::pieces::{ASKED_BYTES, HEAD_BYTES, LENGTH_AT};
 
     /// There is no interpreter in this process.
@@ -290,5 +312,14 @@ mod tests {
         assert_eq!(in_group(as_one(99)), InPlace::Container);
         assert_eq!(in_group(as_one(999)), InPlace::KilledAsOne);
         assert_eq!(in_group(as_one(1000)), InPlace::Not);
+    }
+
+    #[test]
+    fn tables_that_the_container_has_no_room_for_are_not_made() {
+        let left = |bytes: u64| ContainerLeft { bytes: Some(bytes), ..ContainerLeft::default() };
+        assert!(are_tables_too_large(left(199), Some(800)));
+        assert!(!are_tables_too_large(left(200), Some(800)));
+        assert!(!are_tables_too_large(left(0), None), "the kernel does not say");
+        assert!(!are_tables_too_large(ContainerLeft::default(), Some(800)), "there is no limit");
     }
 }

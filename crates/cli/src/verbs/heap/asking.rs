@@ -204,6 +204,9 @@ pub fn check(pid: u32, answer: &Answer, choice: Option<&Choice>) -> Result<(), F
     } else if is(Outcome::NoMemory) {
         failed("there is no memory for the walk's own tables".to_owned())
             .hint("raise RLIMIT_AS, or the container's limit")
+    } else if is(Outcome::Container) {
+        failed("its container has less memory left than the walk's own tables may take".to_owned())
+            .hint("raise the container's limit; a quarter of the process's own memory is enough")
     } else if is(Outcome::NoThread) {
         failed("no thread could be made for the walk".to_owned())
             .hint("raise RLIMIT_NPROC or RLIMIT_AS, or the container's limits")
