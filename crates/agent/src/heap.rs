@@ -3,6 +3,7 @@
 
 mod copy;
 mod gil;
+pub mod later;
 pub mod moments;
 pub mod plan;
 pub mod request;

@@ -1,8 +1,9 @@
 //! The moments at which the user wants the heap walked, and the walk at each.
-//! Owns: what is asked for, and the head of each answer. Never: allocates in a thread of the program's without a room, walks there while the interpreter ends;
-//! decides when an interval is over (sampling/heaps.rs).
+//! Owns: what is asked for, and the head of each answer. Never: allocates in a thread of the program's without a room, walks there while the
+//! interpreter ends; decides when an interval is over (sampling/heaps.rs).
 
 use super::gil::is_initialized;
+use super::later;
 use super::plan::Known;
 use super::request::{How, Request};
 use super::thread::{Started, start};
@@ -92,6 +93,7 @@ pub fn begin(heap: &Heap) {
 /// Nothing is walked any more.
 pub fn end() {
     WANTED.store(core::ptr::null_mut(), SeqCst);
+    later::write();
 }
 
 fn wanted() -> Option<&'static Wanted> {
@@ -138,6 +140,14 @@ pub fn around_collection(is_after: bool, state: u64) {
     }
     if let Some(known) = &wanted.known {
         walk_here(&request(wanted, moment, InPlace::Moment, false), known, state.wrapping_sub(known.objects.gc));
+        write_after_the_end();
+    }
+}
+
+/// The recording may have ended during a walk: then nobody else writes its answer.
+fn write_after_the_end() {
+    if wanted().is_none() {
+        later::write();
     }
 }
 
@@ -166,6 +176,7 @@ fn cycles_before_collection(wanted: &'static Wanted, state: u64) {
     let asked = request(wanted, Moment::Cycles, InPlace::Moment, false);
     let in_place_ns = asked.in_place_ns.min(CYCLES_NS_MAX);
     walk_here(&Request { is_of_cycles: true, in_place_ns, ..asked }, known, state.wrapping_sub(known.objects.gc));
+    write_after_the_end();
     let ended_ns = monotonic_ns();
     let apart_ns = CYCLES_APART.saturating_mul(ended_ns.saturating_sub(began_ns)).max(CYCLES_APART_NS);
     CYCLES_FROM_NS.store(ended_ns.saturating_add(apart_ns), SeqCst);
@@ -184,6 +195,8 @@ pub fn at_exit() {
     }
     if let Some(known) = &wanted.known {
         walk_here(&request(wanted, Moment::Exit, InPlace::Moment, wanted.collects), known, 0);
+        // What the interpreter does until its end may end the process at once.
+        later::write();
     }
 }
 

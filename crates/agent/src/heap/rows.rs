@@ -113,6 +113,10 @@ impl Buffer {
         Some(buffer)
     }
 
+    pub const fn bytes(&self) -> usize {
+        self.len
+    }
+
     /// Appends all to a file that is there. False: it is not, or it does not take them.
     pub fn append_to(&self, path: &CStr) -> bool {
         if self.begin != 0 {

@@ -1,8 +1,10 @@
 //! One walk, from the GIL to the answer: in a copy of the process, or in place.
-//! Owns: what is tried again, the times that are measured. Never: holds the GIL while it writes to a file, or while a copy walks.
+//! Owns: what is tried again, the times that are measured. Never: holds the GIL while it writes to a file (where nobody else can: later.rs), or
+//! while a copy walks.
 
 use super::copy::{self, End};
 use super::gil::{Collection, Gil, collect};
+use super::later;
 use super::plan::{Interpreters, Known};
 use super::request::{How, Request};
 use super::rows::{Buffer, Mappings, Shared};
@@ -12,6 +14,7 @@ use genba_heap::chains::write_chains;
 use genba_heap::found::write_found;
 use genba_heap::ground::Ground;
 use genba_heap::walk::{Cut, Plan, Walk, Walked};
+use std::borrow::Cow;
 use std::ffi::CStr;
 
 /// A collection is over in a moment, but its finalizers may give the GIL away before.
@@ -48,15 +51,23 @@ pub fn walk(request: &Request, known: &Known) {
     }
 }
 
-/// In a thread of the program's that has the GIL, and keeps it. `collecting`: the interpreter whose collector calls; 0: none does.
+/// In a thread of the program's that has the GIL, and keeps it; the answer is written later. `collecting`: the interpreter whose collector calls;
+/// 0: none does.
 pub fn walk_here(request: &Request, known: &Known, collecting: u64) {
     let began_ns = monotonic_ns();
     let mut words = [0; WORDS_BYTES];
     let words = own_words(request, &mut words);
     let (Some(shared), Some(mut buffer)) = (Shared::new(), Buffer::of(request.piece.as_ref(), words)) else { return };
     let done = here(request, known, &shared, &mut buffer, collecting, began_ns);
-    if write_done(&done, &mut buffer) {
-        buffer.append_to(&request.out);
+    if !write_done(&done, &mut buffer) {
+        return;
+    }
+    match request.out {
+        Cow::Borrowed(out) => later::leave(buffer, out),
+        // Its path ends with the request.
+        Cow::Owned(_) => {
+            buffer.append_to(&request.out);
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! When the heap is walked while the program goes on: an interval is over, the process has grown, the user asks.
 //! Owns: what is due. Never: walks (heap/), waits for a walk.
 
+use crate::heap::later;
 use crate::heap::moments::{self, WAIT_NS_MAX};
 use crate::heap::thread::{Started, is_busy};
 use crate::process::room;
@@ -61,7 +62,11 @@ impl Heaps {
 
     /// At each tick.
     pub fn go_on(&mut self, now_ns: u64, proc: Option<&Descriptor>) {
-        if self.wishes.out.is_empty() || now_ns < self.looked_ns + LOOKED_EVERY_NS || !self.task_is_over() {
+        if self.wishes.out.is_empty() || now_ns < self.looked_ns + LOOKED_EVERY_NS {
+            return;
+        }
+        later::write();
+        if !self.task_is_over() {
             return;
         }
         self.looked_ns = now_ns;

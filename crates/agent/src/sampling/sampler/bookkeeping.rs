@@ -5,6 +5,7 @@ mod counts;
 mod ends;
 
 use super::{EVERY_TICK_MAX, FILES_MAX, STAND_BY_NS, Sampler, WALKING_NS_MAX};
+use crate::heap::later;
 use crate::process::bells;
 use crate::process::files_over_fork;
 use crate::process::life::LIFE;
@@ -271,8 +272,9 @@ impl Sampler {
         }
     }
 
-    /// Writes a block, when there is anything to say.
+    /// Writes a block, when there is anything to say, and what waits beside it.
     pub(super) fn flush(&mut self, end: Option<&str>) {
+        later::write();
         self.left_behind.free(&POOL);
         self.take_collections();
         for index in 0..self.threads.len() {
