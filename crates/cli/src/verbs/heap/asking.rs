@@ -167,6 +167,8 @@ fn after(limit_ns: Option<u64>) -> String {
 /// `choice`: of a walk that was asked for by `genba heap`.
 pub fn check(pid: u32, answer: &Answer, choice: Option<&Choice>) -> Result<(), Failure> {
     let done = &answer.done;
+    // No recording has these options.
+    let heap = if choice.is_some() { String::new() } else { format!("genba heap {pid} ") };
     let failed = |detail: String| Failure::no(format!("cannot walk the heap of process {pid}")).detail(detail);
     let class = String::from_utf8_lossy(&done.class);
     let class = class.trim_end_matches('\0');
@@ -183,13 +185,13 @@ pub fn check(pid: u32, answer: &Answer, choice: Option<&Choice>) -> Result<(), F
             "its copy was not through{}, at an object of class {class}, and was ended",
             after(choice.map(|choice| choice.copy_ns_max))
         ))
-        .hint("--in-place walks without a copy; the program waits meanwhile")
+        .hint(format!("{heap}--in-place walks without a copy; the program waits meanwhile"))
     } else if is(Outcome::Cut) {
         match done.detail {
             1 => failed("there is no memory for the walk's own tables".to_owned())
                 .hint("raise RLIMIT_AS, or the container's limit"),
             2 => failed(format!("it was not through{}", after(choice.map(|choice| choice.in_place_ns_max))))
-                .hint("--fork walks a copy, and the program does not wait"),
+                .hint(format!("{heap}--fork walks a copy, and the program does not wait")),
             3 => failed("a list of its collector has no end".to_owned()).hint("the process has damaged its own memory"),
             _ => failed("its copy could not write the answer".to_owned())
                 .hint("is the disk of the temporary folder full?"),
@@ -197,7 +199,7 @@ pub fn check(pid: u32, answer: &Answer, choice: Option<&Choice>) -> Result<(), F
     } else if is(Outcome::NotForked) {
         let error = std::io::Error::from_raw_os_error(done.detail.cast_signed());
         failed(format!("no copy of it can be made: {}", failure::of_system(&error)))
-            .hint("--in-place walks without a copy; the program waits meanwhile")
+            .hint(format!("{heap}--in-place walks without a copy; the program waits meanwhile"))
     } else if is(Outcome::Misfit) {
         failed("its interpreter's structures are not where its version says".to_owned())
             .hint("report this: genba knows the builds of python.org, Debian, pyenv and python-build-standalone")
@@ -221,4 +223,28 @@ pub fn check(pid: u32, answer: &Answer, choice: Option<&Choice>) -> Result<(), F
     } else {
         late(pid)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use genba_heap::answer::{Answer, Done, Outcome};
+
+    use super::super::choice::{Choice, Wish};
+    use super::check;
+
+    #[test]
+    fn a_recording_is_told_of_an_option_with_the_command_that_has_it() {
+        const LATE: u32 = 2;
+        let choice =
+            Choice { wish: Wish::Auto, is_in_place: true, against_copy: None, copy_ns_max: 1, in_place_ns_max: 1 };
+        for (outcome, option) in
+            [(Outcome::Cut, "--fork"), (Outcome::Killed, "--in-place"), (Outcome::NotForked, "--in-place")]
+        {
+            let done = Done { outcome: outcome as u32, detail: LATE, ..Done::default() };
+            let answer = Answer { done, ..Answer::default() };
+            let hint = |choice: Option<&Choice>| check(7, &answer, choice).unwrap_err().in_two().1;
+            assert!(hint(Some(&choice)).starts_with(option), "{option}");
+            assert!(hint(None).starts_with(&format!("genba heap 7 {option} ")), "{option}");
+        }
+    }
 }
