@@ -18,7 +18,7 @@ use format::TextOrJson;
 
 #[derive(Args)]
 #[command(
-    override_usage = "genba gc [OPTIONS] [FILES]...\n       genba gc try [OPTIONS] --threshold N TARGET [ARGUMENTS]...\n       genba gc cycles [OPTIONS] PID",
+    override_usage = "genba gc [OPTIONS] [FILES]...\n       genba gc try [OPTIONS] --threshold N TARGET [ARGUMENTS]...\n       genba gc cycles [OPTIONS] PID|FILE",
     args_conflicts_with_subcommands = true
 )]
 pub struct Arguments {
@@ -47,7 +47,7 @@ enum Question {
     /// Run a program as it is and with another threshold, in turns, and say what that changes
     Try(attempt::Arguments),
 
-    /// Which garbage in cycles waits in a running process, who refers to whom, and what to drop
+    /// Which garbage in cycles waits in a running process, or is in a file of --gc-cycles, who refers to whom, and what to drop
     Cycles(cycles::Arguments),
 }
 

@@ -1,4 +1,4 @@
-//! `genba gc cycles`: the garbage in cycles that waits for the collector of a running Python process, and what to drop.
+//! `genba gc cycles`: the garbage in cycles that waits for the collector of a running Python process, or waited for it, and what to drop.
 //! Owns: the options. Never: looks for a cycle itself: the agent does, inside the process.
 
 mod breaking;
@@ -15,6 +15,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueHint};
 use genba_process::interpreter;
+use genba_profile::shell;
 
 use super::format::TextOrJson;
 use crate::files::own_file::MARKED_HEAD;
@@ -28,15 +29,15 @@ use crate::words::failure::{Failure, say};
 use crate::words::pids;
 use crate::words::progress::during;
 use crate::words::refused::refused;
-use page::Page;
+use page::{Page, kept};
 
 const KINDS_ON_SCREEN: usize = 10;
 
 #[derive(Args)]
 pub struct Arguments {
-    /// The process; genba ps lists those of Python
-    #[arg(value_name = "PID", value_parser = pids::pid)]
-    pid: u32,
+    /// The process; genba ps lists those of Python. Or a file that --gc-cycles has kept
+    #[arg(value_name = "PID|FILE", value_hint = ValueHint::FilePath)]
+    target: PathBuf,
 
     /// Show so many kinds of cycles; 0 shows all [default: 10, in JSON 0]
     #[arg(long, value_name = "N")]
@@ -60,16 +61,17 @@ pub struct Arguments {
 }
 
 pub fn cycles(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let interpreter = interpreter::find(arguments.pid).map_err(|refusal| refused(&refusal))?;
-    collector::check_version(&interpreter.version, interpreter.facts.pid)?;
-    entering::check(&interpreter)?;
-    let choice = choice::choose(&interpreter, Wish::of(arguments.fork, arguments.in_place));
-    let wants = Wants { cycles: true, ..Wants::default() };
-    let interrupt = Interrupt::watch()?;
-    let asked = during("looking for cycles", || asking::ask(&interpreter, &choice, wants, &interrupt))?;
     let is_json = arguments.format == TextOrJson::Json;
     let limit = arguments.limit.unwrap_or(if is_json { 0 } else { KINDS_ON_SCREEN });
-    let page = Page::new(&interpreter, &choice, asked, (limit > 0).then_some(limit))?;
+    let limit = (limit > 0).then_some(limit);
+    let page = match process_of(&arguments.target)? {
+        Some(pid) => looked_at(pid, Wish::of(arguments.fork, arguments.in_place), limit)?,
+        None if arguments.fork || arguments.in_place => {
+            return Err(Failure::usage("--fork and --in-place say how a process is looked at, and a file is none")
+                .hint(format!("genba gc cycles {}", shell::path(&arguments.target))));
+        }
+        None => kept::open(&arguments.target, limit)?,
+    };
     // A page that goes to the screen or a pipe is alone there.
     let is_stream =
         |output: &PathBuf| output == Path::new("-") || output.exists() && !output.is_file() && !output.is_dir();
@@ -83,4 +85,24 @@ pub fn cycles(arguments: &Arguments) -> Result<ExitCode, Failure> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A number is a process, unless there is a file of that name.
+fn process_of(target: &Path) -> Result<Option<u32>, Failure> {
+    let number = target.to_str().filter(|text| text.bytes().all(|letter| letter.is_ascii_digit()));
+    match number.filter(|_| !target.exists()) {
+        Some(number) => pids::pid(number).map(Some).map_err(|why| Failure::usage(format!("'{number}': {why}"))),
+        None => Ok(None),
+    }
+}
+
+fn looked_at(pid: u32, wish: Wish, limit: Option<usize>) -> Result<Page, Failure> {
+    let interpreter = interpreter::find(pid).map_err(|refusal| refused(&refusal))?;
+    collector::check_version(&interpreter.version, interpreter.facts.pid)?;
+    entering::check(&interpreter)?;
+    let choice = choice::choose(&interpreter, wish);
+    let wants = Wants { cycles: true, ..Wants::default() };
+    let interrupt = Interrupt::watch()?;
+    let asked = during("looking for cycles", || asking::ask(&interpreter, &choice, wants, &interrupt))?;
+    Page::new(&interpreter, &choice, asked, limit)
 }

@@ -149,12 +149,17 @@ impl Keeping {
         match kept.cycles.as_slice() {
             _ if is_quiet => {}
             [] => {}
-            [only] => say(&format!("kept the garbage in cycles before a full collection in {}", shown(only))),
+            [only] => say(&format!(
+                "kept the garbage in cycles before a full collection in {} · next: genba gc cycles {}",
+                shown(only),
+                shell::path(only)
+            )),
             [first, .., last] => say(&format!(
-                "kept the garbage in cycles before {} full collections, {} to {}",
+                "kept the garbage in cycles before {} full collections, {} to {} · next: genba gc cycles {}",
                 kept.cycles.len(),
                 shown(first),
-                shown(last)
+                shown(last),
+                shell::path(last)
             )),
         }
         match kept.files.as_slice() {

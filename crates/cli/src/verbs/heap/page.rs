@@ -28,7 +28,7 @@ pub enum Format {
     Json,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Page {
     pub format: String,
     pub version: u32,
@@ -83,7 +83,7 @@ pub struct Garbage {
     pub bytes: u64,
 }
 
-#[derive(Clone, Copy, Serialize, Deserialize)]
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Unreached {
     /// Interpreters with a GIL of their own.
     pub interpreters: u64,

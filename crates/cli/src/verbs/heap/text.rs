@@ -125,7 +125,7 @@ fn walk(page: &Page) -> String {
             time(page.pause_ns),
             time(page.walk_ns),
             figures::counted(faults, "page fault", "page faults"),
-            figures::size(faults * PAGE_BYTES),
+            figures::size(faults.saturating_mul(PAGE_BYTES)),
         ),
         None => format!(
             "walked in place{}: the program was held for {}\n",

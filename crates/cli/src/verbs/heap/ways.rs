@@ -177,6 +177,11 @@ pub const fn word(step: Step) -> &'static str {
     }
 }
 
+/// The step of a word.
+pub fn step(text: &str) -> Option<Step> {
+    (0..=u8::MAX).map_while(Step::of).find(|&step| word(step) == text)
+}
+
 pub fn text(ways: &Ways) -> String {
     let mut text = format!(
         "process {} · CPython {} · {} of class {}: what keeps them alive\n\n{:>11} {:>7}  held by\n",

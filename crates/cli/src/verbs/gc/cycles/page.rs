@@ -1,12 +1,14 @@
 //! What is known about the garbage in cycles, and the same as JSON; docs/json.md describes it.
 //! Owns: the keys. Keeps: what is absent is `null`.
 
+pub mod kept;
+
 use std::collections::HashMap;
 
 use genba_heap::found::{Cycles, Node, Reference};
 use genba_heap::steps::Step;
 use genba_process::interpreter::Interpreter;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::breaking::Breaking;
 use super::graph::Graph;
@@ -15,11 +17,15 @@ use super::words::{self, Classes};
 use crate::verbs::heap::asking::Asked;
 use crate::verbs::heap::choice::Choice;
 use crate::verbs::heap::page::{Page as Heap, Row};
+use crate::verbs::heap::ways;
 use crate::words::failure::Failure;
 
-#[derive(Serialize)]
+pub const FORMAT: &str = "genba-gc-cycles";
+pub const VERSION: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
 pub struct Page {
-    format: &'static str,
+    format: String,
     version: u32,
     pub genba_version: String,
     pub pid: u32,
@@ -57,7 +63,7 @@ pub struct Page {
 }
 
 /// Cycles of one kind.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub struct Kind {
     pub cycles: u64,
     pub objects: u64,
@@ -72,7 +78,7 @@ pub struct Kind {
     pub graph: Graph,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub struct Members {
     /// Null: those that have no row of their own here.
     pub class: Option<String>,
@@ -81,11 +87,11 @@ pub struct Members {
     pub objects: u64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub struct Edge {
     from: Option<String>,
     from_attributes: bool,
-    step: &'static str,
+    step: String,
     /// Null: it has none, or many.
     name: Option<String>,
     many: bool,
@@ -97,14 +103,14 @@ pub struct Edge {
 }
 
 /// What to drop.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub struct Breaks {
     /// Whether each of them alone is enough, or all are needed.
     pub each: bool,
     pub drop: Vec<Drop>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub struct Drop {
     /// Its place in `references`.
     reference: usize,
@@ -125,6 +131,11 @@ impl Classes for Names {
 }
 
 impl Names {
+    fn of(full: HashMap<u64, String>) -> Names {
+        let short = full.iter().map(|(&row, name)| (row, name.strip_prefix("__main__.").unwrap_or(name).to_owned()));
+        Names { short: short.collect(), full }
+    }
+
     fn full(&self, node: Node) -> Option<String> {
         self.full.get(&node.row).cloned()
     }
@@ -145,8 +156,7 @@ impl Page {
         let found = asked.answer.found.ok_or_else(|| Failure::ours("the answer of genba's library has no cycles"))?;
         let full: HashMap<u64, String> =
             asked.answer.classes.iter().map(|class| (class.row, Row::of(class.clone()).full_name())).collect();
-        let short = full.iter().map(|(&row, name)| (row, name.strip_prefix("__main__.").unwrap_or(name).to_owned()));
-        let names = Names { short: short.collect(), full };
+        let names = Names::of(full);
         let groups = std::mem::take(&mut asked.answer.cycles);
         let cycles = groups.iter().map(|group| group.cycles).sum();
         let mut groups = kinds(groups);
@@ -156,8 +166,8 @@ impl Page {
         let kinds = groups.iter().map(|group| Kind::of(group, &names)).collect();
         let heap = heap(asked);
         Ok(Page {
-            format: "genba-gc-cycles",
-            version: 1,
+            format: FORMAT.to_owned(),
+            version: VERSION,
             genba_version: heap.genba_version.clone(),
             pid: heap.pid,
             python: heap.python.clone(),
@@ -185,6 +195,11 @@ impl Page {
         })
     }
 
+    /// Before a full collection of a recording.
+    pub const fn is_kept(&self) -> bool {
+        self.walked_realtime_ns.is_some()
+    }
+
     pub fn json(&self) -> Result<String, Failure> {
         let text = genba_text::json::pretty(self);
         text.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))
@@ -208,9 +223,6 @@ impl Kind {
             Some(Drop { reference: place, what: words::named(reference, names), how: words::done(reference, names) })
         });
         let breaks = Breaks { each, drop: drop.collect() };
-        let dropped: Vec<usize> = breaks.drop.iter().map(|drop| drop.reference).collect();
-        // Where each of several is enough, the one that is advised first.
-        let dropped = if each { dropped.get(..1).unwrap_or_default() } else { &dropped };
         let mut classes: Vec<Members> = group
             .members
             .iter()
@@ -226,9 +238,17 @@ impl Kind {
             largest: group.largest,
             classes,
             references: group.references.iter().map(|reference| Edge::of(reference, names)).collect(),
-            graph: Graph::of(group, dropped, names),
+            graph: Graph::of(group, &breaks.dropped(), names),
             breaks,
         }
+    }
+}
+
+impl Breaks {
+    /// Their places in `references`. Where each of several is enough, the one that is advised first.
+    fn dropped(&self) -> Vec<usize> {
+        let count = if self.each { 1 } else { self.drop.len() };
+        self.drop.iter().take(count).map(|drop| drop.reference).collect()
     }
 }
 
@@ -239,7 +259,7 @@ impl Edge {
         Edge {
             from: names.full(reference.from),
             from_attributes: reference.from.is_attributes,
-            step: crate::verbs::heap::ways::word(reference.step),
+            step: ways::word(reference.step).to_owned(),
             name: is_named.then(|| reference.name.clone()),
             many: reference.is_many,
             to: names.full(reference.to),

@@ -30,8 +30,9 @@ pub fn text(page: &Page) -> String {
 
 /// The lines above all kinds.
 pub fn about(page: &Page) -> String {
-    let mut text = format!("process {} · CPython {} · ", page.pid, page.python);
+    let mut text = format!("process {} · CPython {} · ", page.pid, printable(&page.python));
     text.push_str(&match page.would_free {
+        0 if page.is_kept() => "no garbage waited for the collector\n".to_owned(),
         0 => "no garbage waits for the collector\n".to_owned(),
         _ => format!(
             "{} in {} of garbage{}, {}\n",
@@ -44,19 +45,7 @@ pub fn about(page: &Page) -> String {
             figures::size(page.bytes),
         ),
     });
-    text.push_str(&format!(
-        "a full collection now would look at {} and free {}\n",
-        figures::counted(page.tracked, "object", "objects"),
-        match page.would_free {
-            0 => "none".to_owned(),
-            count if page.generators == 0 => format!("{}, which gc.collect() returns", figures::count(count)),
-            count => format!(
-                "{}; gc.collect() may return less, since {} among them free what they hold before it counts",
-                figures::count(count),
-                figures::counted(page.generators, "generator or coroutine", "generators and coroutines")
-            ),
-        }
-    ));
+    text.push_str(&collection(page));
     if !page.automatic {
         text.push_str("no collection begins by itself: gc.disable(), or a threshold of 0\n");
     }
@@ -69,6 +58,23 @@ pub fn about(page: &Page) -> String {
     text
 }
 
+/// What a full collection does with it.
+fn collection(page: &Page) -> String {
+    let (is_kept, freed) = (page.is_kept(), figures::count(page.would_free));
+    let freed = match (page.would_free, page.generators) {
+        (0, _) => "none".to_owned(),
+        (_, 0) if is_kept => freed,
+        (_, 0) => format!("{freed}, which gc.collect() returns"),
+        (_, generators) => format!(
+            "{freed}; {} less, since {} among them free what they hold before it counts",
+            if is_kept { "it may have told" } else { "gc.collect() may return" },
+            figures::counted(generators, "generator or coroutine", "generators and coroutines")
+        ),
+    };
+    let would = if is_kept { "the full collection that began then was to" } else { "a full collection now would" };
+    format!("{would} look at {} and free {freed}\n", figures::counted(page.tracked, "object", "objects"))
+}
+
 /// Kinds that `--limit` left out.
 pub fn more(page: &Page) -> Option<String> {
     let more = page.kinds_left_out as u64;
@@ -78,7 +84,7 @@ pub fn more(page: &Page) -> Option<String> {
 /// The lines below all kinds.
 pub fn end(page: &Page) -> String {
     let mut text = String::new();
-    if page.would_free > 0 {
+    if page.would_free > 0 && !page.is_kept() {
         text.push_str(&format!("nothing was freed: gc.collect() does that, or genba heap {} --collect\n", page.pid));
     }
     text.push_str(&way(&page.heap));
@@ -89,7 +95,7 @@ pub fn end(page: &Page) -> String {
 pub fn title(kind: &Kind) -> String {
     let size = match (kind.cycles, kind.objects.is_multiple_of(kind.cycles.max(1))) {
         (1, _) => format!("of {}", figures::counted(kind.objects, "object", "objects")),
-        (cycles, true) if kind.largest == kind.objects / cycles => {
+        (cycles, true) if kind.objects.checked_div(cycles) == Some(kind.largest) => {
             format!("of {} each", figures::counted(kind.largest, "object", "objects"))
         }
         _ => format!(
