@@ -1,5 +1,5 @@
-"""`--gc-cycles`: files of what full collections are about to free, of a process that runs already, of forked children, where there is no room for them,
-and what `genba gc cycles` makes of such a file.
+"""`--gc-cycles`: files of what full collections are about to free, of a process that runs already, of forked children, where there is no room for
+them, and what `genba gc cycles` makes of such a file.
 
 Owns: that each process has files of its own. Never: judges the walk itself (test_gc_cycles.py does).
 """

@@ -3,6 +3,7 @@
 //! the process forks, waits for a handler without end. Keeps: I-01, I-02, I-03, I-08. Partners: genba_signal::request (asks, takes),
 //! recorder.rs (counts).
 
+use crate::heap::later;
 use crate::process::alarm::Alarm;
 use crate::process::bells;
 use crate::process::files_over_fork;
@@ -261,6 +262,8 @@ impl Sampler {
                 }
             }
             Order::Flush | Order::OwnStack => {
+                // Nobody does it where another program follows.
+                later::write();
                 let (from, mark) = MAILBOX.open(posted)?;
                 if posted.order() == Order::OwnStack {
                     self.look_at_asker(from, posted);
