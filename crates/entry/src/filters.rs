@@ -9,7 +9,7 @@
 mod bpf;
 mod calls;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use genba_process::facts::{is_beside, is_in_same_namespaces};
@@ -26,6 +26,8 @@ const PTRACE_SECCOMP_GET_FILTER: libc::c_uint = 0x420c;
 /// The kernel's limit of one filter, and more filters than its limit of all together allows.
 const INSTRUCTIONS_MAX: usize = 4096;
 const FILTERS_MAX: usize = 32768;
+/// So many distinct lists are kept, of 256 kB at most each.
+const LISTS_MAX: usize = 16;
 
 /// Why the filters of a program forbid the entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,15 +67,35 @@ impl Action {
 /// One thread's filters.
 type List = Vec<Vec<Instruction>>;
 
+/// What filters say.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Answer {
+    /// To genba's calls.
+    pub calls: Result<(), Filtered>,
+    /// Whether a wait that the stop has cut short may go on by `restart_syscall`.
+    pub may_restart: bool,
+}
+
+impl Answer {
+    const FINE: Answer = Answer { calls: Ok(()), may_restart: true };
+
+    const fn none(why: Filtered) -> Answer {
+        Answer { calls: Err(why), may_restart: false }
+    }
+}
+
 /// The filters of one program, as far as they are known.
 pub struct Filters {
     pid: u32,
     door: Door,
+    /// genba's own, if the program has those, too.
+    own: Option<Mode>,
     /// A thread has filters that genba does not have itself.
     must_be_read: bool,
-    /// The threads whose filters are read, and the distinct lists that were found to be fine.
-    seen: BTreeSet<i32>,
-    fine: Vec<List>,
+    /// The threads that were checked, and how many filters each had then.
+    seen: BTreeMap<i32, Mode>,
+    /// Distinct lists, and what they say.
+    judged: Vec<(List, Answer)>,
     may_restart: bool,
 }
 
@@ -83,29 +105,23 @@ impl Filters {
     /// # Errors
     /// `Strict`.
     pub fn look(pid: u32, door: Door) -> Result<Filters, Filtered> {
-        Filters::of_threads(pid, door, thread_ids(pid).into_iter())
+        let mut filters = Filters::unasked(pid, door);
+        let modes = thread_ids(pid).into_iter().map(|tid| Mode::of_thread(pid, tid));
+        filters.must_be_read = must_be_read(filters.own, modes)?;
+        Ok(filters)
     }
 
-    /// Of these threads alone.
-    ///
-    /// # Errors
-    /// `Strict`.
-    pub fn of_threads(pid: u32, door: Door, tids: impl Iterator<Item = i32>) -> Result<Filters, Filtered> {
+    /// Of no thread yet.
+    #[must_use]
+    pub fn unasked(pid: u32, door: Door) -> Filters {
         let text = |status: &str| fs::read_to_string(status).unwrap_or_default();
         let own = match is_beside(pid) {
             true => Some(Mode::of("/proc/self/status")),
             false if is_in_same_namespaces(pid) => of_container(&text("/proc/self/status"), &text("/proc/1/status")),
             false => None,
         };
-        let modes = tids.map(|tid| Mode::of(&format!("/proc/{pid}/task/{tid}/status")));
-        Ok(Filters {
-            pid,
-            door,
-            must_be_read: must_be_read(own, modes)?,
-            seen: BTreeSet::new(),
-            fine: Vec::new(),
-            may_restart: true,
-        })
+        let (seen, judged) = (BTreeMap::new(), Vec::new());
+        Filters { pid, door, own, must_be_read: false, seen, judged, may_restart: true }
     }
 
     /// Whether the program has filters of its own, and none was read yet.
@@ -114,36 +130,55 @@ impl Filters {
         self.must_be_read && self.seen.is_empty()
     }
 
-    /// Asks the filters of a thread that the calling thread has stopped. Each thread is read once, each distinct list judged once.
+    /// Asks the filters of a thread that the calling thread has stopped: until then it may have set another. One that has as many as when it was
+    /// checked has the same ones, for a thread only adds to them.
     ///
     /// # Errors
-    /// `Unread`, `Call`.
+    /// `Strict`, `Unread`, `Call`.
     pub fn check(&mut self, tid: i32) -> Result<(), Filtered> {
-        if !self.must_be_read || !self.seen.insert(tid) {
+        let mode = Mode::of_thread(self.pid, tid);
+        if mode != Mode::Filter(None) && self.seen.get(&tid) == Some(&mode) {
             return Ok(());
         }
-        let list = match read(tid) {
-            Ok(list) => list,
-            // It was killed.
-            Err(Errno::ESRCH) => return Ok(()),
-            // The kernel's answer for a thread without filters.
-            Err(Errno::EINVAL) if Mode::of(&format!("/proc/{}/task/{tid}/status", self.pid)) == Mode::Off => {
-                return Ok(());
-            }
-            Err(error) => {
-                self.may_restart = false;
-                return Err(Filtered::Unread(error));
-            }
-        };
-        if !self.fine.contains(&list) {
-            self.may_restart &= answer(&list, libc::SYS_restart_syscall).is_none();
-            judge(&list)?;
-            if self.door == Door::Heap {
-                judge_calls(&list, calls::HEAP.iter())?;
-            }
-            self.fine.push(list);
-        }
+        let said = self.ask_thread(tid, mode);
+        self.may_restart &= said.may_restart;
+        said.calls?;
+        self.seen.insert(tid, mode);
         Ok(())
+    }
+
+    /// What the filters of a thread say that the calling thread has stopped, whatever was known of one with its number. As many as another thread
+    /// has may be others, so they are read; each distinct list is judged once.
+    pub fn ask(&mut self, tid: i32) -> Answer {
+        self.ask_thread(tid, Mode::of_thread(self.pid, tid))
+    }
+
+    fn ask_thread(&mut self, tid: i32, mode: Mode) -> Answer {
+        match must_be_read(self.own, std::iter::once(mode)) {
+            Ok(true) => self.must_be_read = true,
+            Ok(false) => return Answer::FINE,
+            Err(why) => return Answer::none(why),
+        }
+        match read(tid) {
+            Ok(list) => self.judge_once(list),
+            // It was killed.
+            Err(Errno::ESRCH) => Answer::FINE,
+            Err(error) => Answer::none(Filtered::Unread(error)),
+        }
+    }
+
+    fn judge_once(&mut self, list: List) -> Answer {
+        if let Some((_, said)) = self.judged.iter().find(|(known, _)| *known == list) {
+            return *said;
+        }
+        let heap: &[Call] = if self.door == Door::Heap { calls::HEAP } else { &[] };
+        let calls = judge(&list).and_then(|()| judge_calls(&list, heap.iter()));
+        let said = Answer { calls, may_restart: answer(&list, libc::SYS_restart_syscall).is_none() };
+        if self.judged.len() >= LISTS_MAX {
+            self.judged.remove(0);
+        }
+        self.judged.push((list, said));
+        said
     }
 
     /// Whether a wait that the stop has cut short may go on by `restart_syscall`, as far as filters were read.
@@ -163,6 +198,10 @@ enum Mode {
 }
 
 impl Mode {
+    fn of_thread(pid: u32, tid: i32) -> Mode {
+        Mode::of(&format!("/proc/{pid}/task/{tid}/status"))
+    }
+
     fn of(status: &str) -> Mode {
         Mode::parse(&fs::read_to_string(status).unwrap_or_default())
     }

@@ -76,6 +76,7 @@ pub struct Visits {
     stack: Range<u64>,
     table_at: u64,
     sequence_offset: Option<u64>,
+    filters: Filters,
     /// What is known of the threads that are there.
     threads: BTreeMap<i32, Known>,
     /// How often the thread that another genba was to send was seen elsewhere.
@@ -139,6 +140,7 @@ impl Visits {
             stack: stack..stack.checked_add(stack_bytes)? & !63,
             table_at,
             sequence_offset: sequence_offset(&memory, &linker),
+            filters: Filters::unasked(pid, Door::Attached),
             threads: BTreeMap::new(),
             elsewhere: 0,
             longest: Duration::ZERO,
@@ -312,17 +314,12 @@ impl Visits {
 
     /// Whether the agent's function may make its system calls there. Of threads that began since the entry nobody has asked the filters yet, and one
     /// that goes on may set another between the question and its stop. A wait begins anew where its own call to go on is forbidden.
-    fn ask_filters(&self, stopped: &mut Stopped) -> bool {
-        let tid = stopped.thread.as_raw();
-        let filters = Filters::of_threads(self.pid, Door::Attached, std::iter::once(tid));
-        let (may_call, may_restart) = filters.map_or((false, false), |mut filters| {
-            let may_call = filters.check(tid).is_ok();
-            (may_call, filters.may_restart())
-        });
-        if !may_restart {
+    fn ask_filters(&mut self, stopped: &mut Stopped) -> bool {
+        let said = self.filters.ask(stopped.thread.as_raw());
+        if !said.may_restart {
             begin_wait_anew(stopped.thread, &mut stopped.registers);
         }
-        may_call
+        said.calls.is_ok()
     }
 
     fn stop(&self, tid: i32) -> Result<Stopped, Errno> {

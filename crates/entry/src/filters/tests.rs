@@ -1,7 +1,9 @@
 //! The answers for filters as sandboxes write them, and for filters of real threads.
 
 use super::bpf::{Instruction, value};
-use super::{Action, Filtered, Filters, List, Mode, answer, calls, judge, must_be_read, of_container};
+use super::{
+    Action, Answer, Filtered, Filters, LISTS_MAX, List, Mode, answer, calls, judge, must_be_read, of_container,
+};
 use crate::Door;
 use crate::stop::Stop;
 use nix::errno::Errno;
@@ -350,4 +352,71 @@ fn a_wait_that_was_cut_short_begins_anew_without_restart_syscall() {
         std::thread::sleep(std::time::Duration::from_millis(20));
         assert!(waits(), "{:?}", std::fs::read_to_string(format!("/proc/{}/syscall", child.0)));
     }
+}
+
+/// One that the question before the stop did not meet.
+#[test]
+fn a_filter_that_was_set_since_the_look_is_asked() {
+    let kills = listed(&[SYS_rseq], KILL, ALLOW);
+    let mut ends = [0; 2];
+    // SAFETY: the child only makes system calls, on memory that was made before the fork; it never returns.
+    let child = Child(unsafe {
+        assert_eq!(pipe(ends.as_mut_ptr()), 0);
+        let child = fork();
+        if child == 0 {
+            let mut told = 0_u8;
+            read(ends[0], (&raw mut told).cast(), 1);
+            install(&kills);
+            loop {
+                pause();
+            }
+        }
+        child
+    });
+    let mode = || Mode::of_thread(child.0.cast_unsigned(), child.0);
+    let mut filters = Filters::look(child.0.cast_unsigned(), Door::Attached).unwrap();
+    let mut check = || {
+        let stop = Stop::all(child.0.cast_unsigned(), false).unwrap();
+        let checked = filters.check(child.0);
+        stop.release();
+        checked
+    };
+    let (before, first) = (mode(), check());
+    // SAFETY: a byte into a pipe, whose ends nobody else has.
+    unsafe {
+        assert_eq!(write(ends[1], [1_u8].as_ptr().cast(), 1), 1);
+        close(ends[0]);
+        close(ends[1]);
+    }
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(5);
+    while mode() == before {
+        assert!(std::time::Instant::now() < deadline, "it sets no filter");
+        std::thread::yield_now();
+    }
+    let unread = |found: Result<(), Filtered>| matches!(found, Err(Filtered::Unread(Errno::EACCES | Errno::EIO)));
+    assert!(first == Ok(()) || unread(first), "{first:?}");
+    let rseq = Filtered::Call { number: SYS_rseq, name: "rseq", action: Action::EndsProcess };
+    let second = check();
+    assert!(second == Err(rseq) || unread(second), "{second:?}");
+}
+
+#[test]
+fn each_distinct_list_is_judged_once_and_the_newest_are_kept() {
+    let mut filters = Filters::unasked(std::process::id(), Door::Attached);
+    let fails = vec![listed(&[SYS_prctl + 1000], FAIL, ALLOW)];
+    let kills = vec![listed(&[SYS_rseq], KILL, ALLOW)];
+    let ends_waits = vec![listed(&[SYS_restart_syscall], TRAP, ALLOW)];
+    for _ in 0..3 {
+        assert_eq!(filters.judge_once(fails.clone()), Answer::FINE);
+        let said = filters.judge_once(kills.clone());
+        assert!(matches!(said.calls, Err(Filtered::Call { name: "rseq", .. })) && said.may_restart, "{said:?}");
+        let said = filters.judge_once(ends_waits.clone());
+        assert!(said.calls.is_err() && !said.may_restart, "{said:?}");
+        assert_eq!(filters.judged.len(), 3);
+    }
+    for number in 0..LISTS_MAX as i64 {
+        filters.judge_once(vec![listed(&[SYS_prctl + number], ALLOW, ALLOW)]);
+    }
+    assert_eq!(filters.judged.len(), LISTS_MAX);
+    assert!(filters.judged.iter().all(|(list, _)| *list != fails), "the oldest has gone");
 }
