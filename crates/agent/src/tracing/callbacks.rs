@@ -95,6 +95,10 @@ extern "C" fn leave_c(_: Object, arguments: *const Object, _: isize) -> Object {
 #[inline(always)]
 pub fn enter(tracer: *mut Tracer, callable: Callable) {
     // SAFETY: never freed; callbacks run with the GIL, and nothing of the interpreter's is called while it is used.
+    if unsafe { (*tracer).enter_known(callable.key()) } {
+        return;
+    }
+    // SAFETY: as above.
     let known = unsafe { (*tracer).index(callable.key()) };
     if let Some(function) = known.or_else(|| new_function(tracer, callable)) {
         // SAFETY: as above.

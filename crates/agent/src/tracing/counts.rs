@@ -130,8 +130,8 @@ pub struct Thread {
     functions: Vec<Called>,
     place_of: FxHashMap<Index, Place>,
     pairs: Vec<Pair>,
-    /// By the caller's place and the callee's index.
-    pair_of: FxHashMap<u64, u32>,
+    /// By the callee's key and the caller's place.
+    pair_of: FxHashMap<(u64, Place), u32>,
     root: Root,
 }
 
@@ -153,6 +153,27 @@ impl Thread {
         Thread { root: Root::Next, ..Thread::default() }
     }
 
+    /// Of a caller that has called this function before: most calls, which are found by one look at a table. False: it is not, and nothing is counted.
+    #[inline(always)]
+    pub fn enter_known(&mut self, key: u64, now_ticks: impl FnOnce() -> u64) -> bool {
+        self.known(key, now_ticks).is_some()
+    }
+
+    /// A program that has ended has no calls under way, and so no caller.
+    #[inline(always)]
+    fn known(&mut self, key: u64, now_ticks: impl FnOnce() -> u64) -> Option<()> {
+        let caller = self.stack.last()?.place;
+        let index = *self.pair_of.get(&(key, caller))?;
+        let pair = self.pairs.get_mut(index as usize)?;
+        let place = pair.place;
+        let called = self.functions.get_mut(place as usize)?;
+        self.stack.try_reserve(1).ok()?;
+        pair.totals.depth += 1;
+        called.totals.depth += 1;
+        self.stack.push(Frame { key, place, pair: index, began_ticks: now_ticks(), callees_ticks: 0 });
+        Some(())
+    }
+
     /// None: there is no memory for it.
     #[inline]
     pub fn enter(&mut self, key: u64, function: Index, now_ticks: impl FnOnce() -> u64) -> Option<()> {
@@ -160,7 +181,7 @@ impl Thread {
             return Some(());
         }
         let (pair, place) = match self.stack.last() {
-            Some(caller) => self.begin_pair(caller.place, function)?,
+            Some(caller) => self.begin_pair(caller.place, key, function)?,
             None => (NO_PAIR, self.place(function)?),
         };
         self.functions.get_mut(place as usize)?.totals.depth += 1;
@@ -232,11 +253,10 @@ impl Thread {
 
     /// One more call is under way. Gives the pair, and the callee's place.
     #[inline]
-    fn begin_pair(&mut self, caller: Place, callee: Index) -> Option<(u32, Place)> {
-        let key = u64::from(caller) << 32 | u64::from(callee);
-        let index = match self.pair_of.get(&key) {
+    fn begin_pair(&mut self, caller: Place, key: u64, callee: Index) -> Option<(u32, Place)> {
+        let index = match self.pair_of.get(&(key, caller)) {
             Some(known) => *known,
-            None => self.new_pair(key, caller, callee)?,
+            None => self.new_pair(caller, key, callee)?,
         };
         let pair = self.pairs.get_mut(index as usize)?;
         pair.totals.depth += 1;
@@ -244,14 +264,14 @@ impl Thread {
     }
 
     #[cold]
-    fn new_pair(&mut self, key: u64, caller: Place, callee: Index) -> Option<u32> {
-        let caller = self.functions.get(caller as usize)?.function;
+    fn new_pair(&mut self, caller_place: Place, key: u64, callee: Index) -> Option<u32> {
+        let caller = self.functions.get(caller_place as usize)?.function;
         let place = self.place(callee)?;
         let index = u32::try_from(self.pairs.len()).ok().filter(|index| *index != NO_PAIR)?;
         self.pairs.try_reserve(1).ok()?;
         self.pair_of.try_reserve(1).ok()?;
         self.pairs.push(Pair { caller, callee, place, totals: Totals::default() });
-        self.pair_of.insert(key, index);
+        self.pair_of.insert((key, caller_place), index);
         Some(index)
     }
 
@@ -305,6 +325,7 @@ mod tests {
     fn run(thread: &mut Thread, steps: &[((u64, u32), bool)]) {
         for (now_ticks, ((key, function), enters)) in (thread.stack.len() as u64..).zip(steps) {
             match enters {
+                true if thread.enter_known(*key, || now_ticks * 10) => {}
                 true => thread.enter(*key, *function, || now_ticks * 10).unwrap(),
                 false => thread.leave(*key, now_ticks * 10),
             }
@@ -341,6 +362,24 @@ mod tests {
         let mut thread = Thread::default();
         run(&mut thread, &[(F, false), (F, true), (G, true), (F, false)]);
         assert_eq!(by_function(&thread.ended(0).0), [(1, totals(1, 0, 10, 20)), (2, totals(1, 0, 10, 10))]);
+    }
+
+    /// By its key alone, also where another caller has called it.
+    #[test]
+    fn a_call_is_known_where_its_caller_has_made_it_before() {
+        let mut thread = Thread::default();
+        run(&mut thread, &[(F, true)]);
+        assert!(!thread.enter_known(G.0, || 10), "a first call");
+        run(&mut thread, &[(G, true), (G, false)]);
+        assert!(thread.enter_known(G.0, || 20));
+        assert!(!thread.enter_known(G.0, || 30), "its first call by itself");
+        thread.leave(G.0, 50);
+        thread.leave(F.0, 60);
+        assert!(!thread.enter_known(F.0, || 70), "nobody that is known calls it");
+        let (functions, pairs) = thread.ended(70);
+        assert_eq!(functions.iter().map(|called| called.totals.calls).collect::<Vec<_>>(), [1, 2]);
+        let of: Vec<_> = pairs.iter().map(|pair| (pair.caller, pair.callee, pair.totals.calls)).collect();
+        assert_eq!(of, [(F.1, G.1, 2)]);
     }
 
     #[test]
