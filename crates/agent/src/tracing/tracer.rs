@@ -39,8 +39,8 @@ pub struct Tracer {
     waits: FxHashMap<Index, Waits>,
     /// Code objects: their addresses are their own as long as they are held.
     held: Vec<Object>,
-    /// `_thread.start_new_thread`: on 3.11 a new thread needs a profile function.
-    pub starting: Option<Index>,
+    /// The key of `_thread.start_new_thread`: on 3.11 a new thread needs a profile function.
+    pub starting: Option<u64>,
     /// On 3.11: a thread has a profile function of the program's.
     pub has_given_way: bool,
     /// There was no memory: nothing is counted any more.
@@ -283,7 +283,7 @@ impl Tracer {
             self.waits.insert(index, Waits::default());
         }
         if name.name.starts_with(b"<built-in method _thread.start_new") {
-            self.starting = Some(index);
+            self.starting = Some(key);
         }
         self.names.push(name);
         self.function_of.insert(key, index);
