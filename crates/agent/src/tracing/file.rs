@@ -141,7 +141,7 @@ fn added_up(tracer: &Tracer) -> (Vec<&Name>, Vec<Row>) {
             }
         }
     }
-    for (function, waits) in waits {
+    for (function, waits) in waits.values() {
         if let Some(row) = places.get(*function as usize).and_then(|place| rows.get_mut(*place)) {
             row.waits.add(&waits.ended(now_ticks));
         }

@@ -35,8 +35,8 @@ pub struct Tracer {
     last: (u64, usize),
     function_of: FxHashMap<u64, Index>,
     names: Vec<Name>,
-    /// Of the functions whose calls make coroutines, in all threads.
-    waits: FxHashMap<Index, Waits>,
+    /// Of the functions whose calls make coroutines, in all threads, by their keys.
+    waits: FxHashMap<u64, (Index, Waits)>,
     /// Code objects: their addresses are their own as long as they are held.
     held: Vec<Object>,
     /// The key of `_thread.start_new_thread`: on 3.11 a new thread needs a profile function.
@@ -263,8 +263,7 @@ impl Tracer {
         if self.waits.is_empty() {
             return None;
         }
-        let function = self.index(key)?;
-        self.waits.get_mut(&function)
+        self.waits.get_mut(&key).map(|(_, waits)| waits)
     }
 
     /// The function of the calling thread's innermost call.
@@ -280,7 +279,7 @@ impl Tracer {
         self.held.try_reserve(1).ok()?;
         if makes_coroutines {
             self.waits.try_reserve(1).ok()?;
-            self.waits.insert(index, Waits::default());
+            self.waits.insert(key, (index, Waits::default()));
         }
         if name.name.starts_with(b"<built-in method _thread.start_new") {
             self.starting = Some(key);
@@ -295,10 +294,10 @@ impl Tracer {
         (self.pid, self.is_first, self.path) = (pid, false, None);
         self.beside.delayed.clear();
         self.threads.iter_mut().for_each(Thread::forget);
-        self.waits.values_mut().for_each(|waits| *waits = Waits::default());
+        self.waits.values_mut().for_each(|(_, waits)| *waits = Waits::default());
     }
 
-    pub fn parts(&self) -> (&[Name], &[Thread], &FxHashMap<Index, Waits>) {
+    pub fn parts(&self) -> (&[Name], &[Thread], &FxHashMap<u64, (Index, Waits)>) {
         (&self.names, &self.threads, &self.waits)
     }
 }
