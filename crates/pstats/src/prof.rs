@@ -10,7 +10,9 @@ const NAME_BYTES_MIN: usize = 16 << 20;
 const NAME_BYTES_A_BYTE: usize = 4;
 /// In memory, each twice, since lists grow by doubling: a row; a function, what finds its number, and its places; a caller.
 const ROW_BYTES: u64 = 160;
-const FUNCTION_BYTES: u64 = 160;
+const FUNCTION_BYTES: u64 = 160 + 2 * NAME_HEAD_BYTES;
+/// Before a name: its two counts, and what the allocator keeps and rounds up to.
+const NAME_HEAD_BYTES: u64 = 40;
 const CALLER_BYTES: u64 = 80;
 /// A value that may be referred to.
 const REFERENCE_BYTES: u64 = 96;
