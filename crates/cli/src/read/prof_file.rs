@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::Path;
 
 use chrono::{DateTime, Local};
-use genba_format::MAGIC;
+use genba_format::{Event, MAGIC, Reader};
 use genba_import::Counts;
 use genba_process::memory_left::{self, Bound, Left};
 use genba_process::tree::Tree;
@@ -18,6 +18,8 @@ use crate::words::failure::{Failure, say};
 
 /// As many of a foreign file's first bytes as an error shows.
 const SHOWN_BYTES: usize = 8;
+/// Of a recording so much is looked at at a time.
+const PIECE_BYTES: u64 = 1 << 20;
 const HINT: &str = "python -m cProfile -o app.prof app.py makes one; genba report reads recordings";
 /// So much of the memory that is left is for a file and what is in it. The rest is for sums, orders and listings of that.
 const PART_OF_LEFT: u64 = 2;
@@ -27,12 +29,36 @@ pub fn has_counts(path: &Path) -> bool {
     if !path.is_file() {
         return false;
     }
+    let Ok(file) = File::open(path) else { return false };
     let mut begin = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(SHOWN_BYTES as u64).read_to_end(&mut begin));
+    let read = (&file).take(SHOWN_BYTES as u64).read_to_end(&mut begin);
     if read.is_err() || !begin.starts_with(&MAGIC) {
         return read.is_ok() && is_prof(&begin);
     }
-    std::fs::read(path).is_ok_and(|bytes| !traced_profs(&bytes).is_empty())
+    is_traced(&file, &begin)
+}
+
+/// `begin`: what was read of it. Block by block, and no further than to the first that tells: a recording may be larger than the memory that is left.
+fn is_traced(file: &File, begin: &[u8]) -> bool {
+    let mut reader = Reader::default();
+    reader.feed(begin);
+    let mut piece = Vec::new();
+    loop {
+        match reader.event() {
+            Event::Block(read) if read.block.traced.is_some() => return true,
+            Event::Block(read) if read.samples.is_some() => return false,
+            Event::Block(_) | Event::Fault(_) => {}
+            Event::NeedMore if reader.has_ended() => return false,
+            Event::NeedMore => {
+                piece.clear();
+                match file.take(PIECE_BYTES).read_to_end(&mut piece) {
+                    Ok(0) => reader.end(),
+                    Ok(_) => reader.feed(&piece),
+                    Err(_) => return false,
+                }
+            }
+        }
+    }
 }
 
 /// Of a recording of `genba trace`, one of each process; else none.
