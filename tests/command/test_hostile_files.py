@@ -221,16 +221,20 @@ def test_a_prof_that_needs_more_memory_than_is_left_is_not_called_damaged(tmp_pa
     limited = lambda: resource.setrlimit(resource.RLIMIT_AS, (limit_mb * 1_000_000,) * 2)
     file = tmp_path / "large.prof"
     file.write_bytes(b"".join(called_by_the_same(2_000, 1_000)))
-    words = [binary(), "pstats", file, "--stats", "9"]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=180, preexec_fn=limited)
-    said = " ".join(done.stderr.split())
-    assert done.returncode == 1 and f"{file} is too large to be read here" in said, (done.returncode, said)
-    assert "hint: read it where more memory is left" in said and "damaged" not in said and "panicked" not in said, said
     mb = r"([\d.]+) MB"
-    bound = re.search(f"needs about {mb} of memory, and genba takes at most {mb}: half of the {mb} that this process may still take", said)
-    assert bound, said
-    needed_mb, most_mb, left_mb = map(float, bound.groups())
-    assert most_mb < needed_mb < limit_mb and left_mb < limit_mb and abs(left_mb - 2 * most_mb) <= 1, said
+    share = f"half of the {mb} that this process may still take"
+    about = f"needs about {mb} of memory, and genba takes at most {mb}: {share}"
+    more = f"needs more than {mb} of memory, the most that genba takes: {share}"
+    readers = (("pstats", file, "--stats", "9"), about), (("report", file), more), (("tree", file), more), (("html", "-o", "-", file), more)
+    for words, pattern in readers:
+        done = subprocess.run([binary(), *words], capture_output=True, text=True, timeout=180, preexec_fn=limited)
+        said = " ".join(done.stderr.split())
+        assert (done.returncode, done.stdout) == (1, "") and f"{file} is too large to be read here" in said, (words[0], done.returncode, said)
+        assert "hint: read it where more memory is left" in said and "damaged" not in said and "panicked" not in said, said
+        bound = re.search(pattern, said)
+        assert bound, said
+        *needed_mb, most_mb, left_mb = map(float, bound.groups())
+        assert all(most_mb < needed < limit_mb for needed in needed_mb) and left_mb < limit_mb and abs(left_mb - 2 * most_mb) <= 1, said
 
 
 def test_many_functions_are_read_by_every_reader(tmp_path: Path) -> None:

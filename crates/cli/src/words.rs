@@ -3,6 +3,7 @@
 
 pub mod durations;
 pub mod failure;
+pub mod memory_share;
 pub mod of_others;
 pub mod pids;
 pub mod progress;

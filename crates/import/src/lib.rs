@@ -50,6 +50,8 @@ pub enum Refused {
     Unknown { begins: Vec<u8> },
     /// Known, and not read: which one.
     Unsupported(String),
+    /// It needs more memory than the caller gives, which is less than a file of its size may take.
+    TooLarge { most_bytes: u64 },
     /// Known, and nothing of it can be trusted.
     Damaged { kind: &'static str, byte: u64, expected: String, found: String },
 }
@@ -61,6 +63,9 @@ impl fmt::Display for Refused {
                 write!(f, "it begins with \"{}\"; genba reads {KINDS}", begins.escape_ascii())
             }
             Refused::Unsupported(what) => f.write_str(what),
+            Refused::TooLarge { most_bytes } => {
+                write!(f, "its stacks and functions need more than {} MB of memory", most_bytes / 1_000_000)
+            }
             Refused::Damaged { kind, byte, expected, found } => {
                 write!(f, "{kind}, damaged at byte {byte}: expected {expected}, found {found}")
             }
@@ -72,14 +77,19 @@ impl std::error::Error for Refused {}
 
 /// Reads the file whatever its name is.
 pub fn read(bytes: &[u8]) -> Result<Imported, Refused> {
+    read_within(bytes, u64::MAX)
+}
+
+/// `most_bytes`: of memory, where that is less than a file of its size may take.
+pub fn read_within(bytes: &[u8], most_bytes: u64) -> Result<Imported, Refused> {
     let Some(plain) = compressed::decompress(bytes)? else {
-        return read_plain(bytes, Size::of(bytes));
+        return read_plain(bytes, Size { most_bytes, ..Size::of(bytes) });
     };
     if plain.bytes.starts_with(&MAGIC) {
         let words = "a recording of genba that was compressed: decompress it first; its blocks are compressed already";
         return Err(Refused::Unsupported(words.to_owned()));
     }
-    let size = Size { stored_bytes: Some(bytes.len() as u64), ..Size::of(&plain.bytes) };
+    let size = Size { stored_bytes: Some(bytes.len() as u64), most_bytes, ..Size::of(&plain.bytes) };
     let mut imported = read_plain(&plain.bytes, size)?;
     imported.faults.extend(plain.fault);
     Ok(imported)

@@ -24,11 +24,13 @@ pub const SAMPLE_BYTES: u64 = 128;
 pub struct Size {
     pub plain_bytes: u64,
     pub stored_bytes: Option<u64>,
+    /// Of memory, whatever its size is.
+    pub most_bytes: u64,
 }
 
 impl Size {
     pub const fn of(bytes: &[u8]) -> Size {
-        Size { plain_bytes: bytes.len() as u64, stored_bytes: None }
+        Size { plain_bytes: bytes.len() as u64, stored_bytes: None, most_bytes: u64::MAX }
     }
 
     pub const fn room_of_stacks(self) -> Room {
@@ -46,7 +48,8 @@ impl Size {
             Some(bytes) if bytes.saturating_mul(BYTES_A_STORED_BYTE) < of_plain => bytes * BYTES_A_STORED_BYTE,
             _ => of_plain,
         };
-        Room::within(BYTES_MIN.saturating_add(more))
+        let by_size = Room::within(BYTES_MIN.saturating_add(more));
+        if self.most_bytes < by_size.max { Room { is_given: true, ..Room::within(self.most_bytes) } } else { by_size }
     }
 }
 
@@ -54,11 +57,13 @@ impl Size {
 pub struct Room {
     max: u64,
     left: u64,
+    /// By the caller, who has no more.
+    is_given: bool,
 }
 
 impl Room {
     pub const fn within(max: u64) -> Room {
-        Room { max, left: max }
+        Room { max, left: max, is_given: false }
     }
 
     /// # Errors
@@ -76,7 +81,7 @@ impl Room {
     /// For what is kept beside what the rest is for.
     pub const fn halves(self) -> (Room, Room) {
         let half = self.left / 2;
-        (Room { max: self.max, left: half }, Room { max: self.max, left: half })
+        (Room { left: half, ..self }, Room { left: half, ..self })
     }
 
     pub const fn left(&self) -> u64 {
@@ -84,6 +89,9 @@ impl Room {
     }
 
     pub fn refusal(&self) -> Refused {
+        if self.is_given {
+            return Refused::TooLarge { most_bytes: self.max };
+        }
         Refused::Unsupported(format!(
             "its stacks and functions need more than {} MB of memory, which is the most that genba takes here for a file of this size: genba pstats reads more of a .prof file; of stacks write fewer, or cut the deep ones",
             self.max / 1_000_000

@@ -8,21 +8,20 @@ use std::path::Path;
 use chrono::{DateTime, Local};
 use genba_format::{Event, MAGIC, Reader};
 use genba_import::Counts;
-use genba_process::memory_left::{self, Bound, Left};
+use genba_process::memory_left::{self, Left};
 use genba_process::tree::Tree;
 use genba_profile::figures;
 use genba_pstats::{Damaged, NotLoaded, Prof, Stats, is_prof};
 
 use crate::read::check_is_no_pipe;
 use crate::words::failure::{Failure, say};
+use crate::words::memory_share;
 
 /// As many of a foreign file's first bytes as an error shows.
 const SHOWN_BYTES: usize = 8;
 /// Of a recording so much is looked at at a time.
 const PIECE_BYTES: u64 = 1 << 20;
 const HINT: &str = "python -m cProfile -o app.prof app.py makes one; genba report reads recordings";
-/// So much of the memory that is left is for a file and what is in it. The rest is for sums, orders and listings of that.
-const PART_OF_LEFT: u64 = 2;
 
 /// Whether the file has counted calls: it begins as a `.prof` file does, or `genba trace` recorded it. One that cannot be opened has none.
 pub fn has_counts(path: &Path) -> bool {
@@ -79,7 +78,7 @@ pub fn load(path: &Path) -> Result<Stats, NotLoaded> {
     }
     if let Some(left) = memory_left::own(&Tree::own())
         && found.is_file()
-        && found.len() > left.bytes / PART_OF_LEFT
+        && found.len() > memory_share::most_bytes(left)
     {
         return Err(too_large("at least", found.len(), left));
     }
@@ -126,8 +125,8 @@ fn prof_of(Counts { bytes, room_bytes }: &Counts) -> Result<Prof, NotLoaded> {
         return Err(NotLoaded::Content(words));
     }
     // A recording's counts have a bound of their own, as they were compressed.
-    let left = memory_left::own(&Tree::own()).filter(|left| left.bytes / PART_OF_LEFT < *room_bytes);
-    let most_bytes = left.map_or(*room_bytes, |left| left.bytes / PART_OF_LEFT);
+    let left = memory_left::own(&Tree::own()).filter(|left| memory_share::most_bytes(*left) < *room_bytes);
+    let most_bytes = left.map_or(*room_bytes, memory_share::most_bytes);
     let prof = genba_pstats::read_within(bytes, &mut { most_bytes }).map_err(|damaged| {
         let Damaged { byte, expected, found, needs_more_memory } = damaged;
         match (needs_more_memory, left) {
@@ -153,15 +152,9 @@ fn needed_bytes(most_bytes: u64, byte: u64, file_bytes: usize) -> u64 {
 }
 
 fn too_large(how_exact: &str, needed_bytes: u64, left: Left) -> NotLoaded {
-    let (needed, most) = (figures::size(needed_bytes), figures::size(left.bytes / PART_OF_LEFT));
-    let bytes = figures::size(left.bytes);
-    let left = match left.bound {
-        Bound::Machine => format!("the {bytes} that this machine has left"),
-        Bound::Container => format!("the {bytes} that its container has left"),
-        Bound::Process => format!("the {bytes} that this process may still take (ulimit -a)"),
-    };
-    let words = format!("it needs {how_exact} {needed} of memory, and genba takes at most {most}: half of {left}");
-    NotLoaded::TooLarge(words)
+    let (needed, most) = (figures::size(needed_bytes), figures::size(memory_share::most_bytes(left)));
+    let share = memory_share::share_of(left);
+    NotLoaded::TooLarge(format!("it needs {how_exact} {needed} of memory, and genba takes at most {most}: {share}"))
 }
 
 /// The same for a file that is named on the command line.
@@ -176,7 +169,7 @@ pub fn open(path: &Path) -> Result<Stats, Failure> {
             NotLoaded::Content(words) => Failure::no(format!("{shown} cannot be read")).detail(words).hint(HINT),
             NotLoaded::TooLarge(words) => Failure::no(format!("{shown} is too large to be read here"))
                 .detail(words)
-                .hint("read it where more memory is left: on another machine, or with a higher limit"),
+                .hint(memory_share::HINT),
         }
     })
 }

@@ -7,14 +7,18 @@ use std::time::SystemTime;
 
 use genba_format::{NotARecording, ProcessKey, Recording};
 use genba_import::{Imported, Refused};
+use genba_process::memory_left;
+use genba_process::tree::Tree;
 use genba_profile::build::{self, Additions, Import};
 use genba_profile::difference_view::bins_of;
+use genba_profile::figures;
 use genba_profile::profile::Profile;
 use genba_profile::window::{Bins, Window};
 
 use crate::files::own_file::Content;
 use crate::finish;
 use crate::words::failure::{Failure, say};
+use crate::words::memory_share;
 use crate::words::progress::during;
 
 pub struct RecordingFile {
@@ -57,7 +61,7 @@ impl RecordingFile {
                 Ok(Ok(traced)) => traced,
                 Ok(Err(recording)) => return Ok(RecordingFile { path, bytes: size, recording, import: None }),
                 Err(why) if matches!(why, NotARecording::Empty) => return Err(empty(&path, &why)),
-                Err(_) => genba_import::read(&bytes).map_err(|refused| not_read(&path, &refused))?,
+                Err(_) => import(&path, &bytes)?,
             };
             let Imported { recording, words, unknown, faults, notes, timeless, counts_calls } = imported;
             let import = Some(ImportedFile { faults, notes, words, unknown, timeless, counts_calls });
@@ -238,13 +242,30 @@ fn empty(path: &Path, why: &NotARecording) -> Failure {
         .hint("the program ended before genba's library wrote a first block, or it still starts")
 }
 
+/// Another profiler's file.
+fn import(path: &Path, bytes: &[u8]) -> Result<Imported, Failure> {
+    let left = memory_left::own(&Tree::own());
+    let most_bytes = left.map_or(u64::MAX, memory_share::most_bytes);
+    genba_import::read_within(bytes, most_bytes).map_err(|refused| match (&refused, left) {
+        (Refused::TooLarge { most_bytes }, Some(left)) => {
+            let (most, share) = (figures::size(*most_bytes), memory_share::share_of(left));
+            Failure::no(format!("{} is too large to be read here", path.display()))
+                .detail(format!("it needs more than {most} of memory, the most that genba takes: {share}"))
+                .hint(memory_share::HINT)
+        }
+        _ => not_read(path, &refused),
+    })
+}
+
 fn not_read(path: &Path, why: &Refused) -> Failure {
     let path = path.display();
     match why {
         Refused::Unknown { .. } => {
             Failure::no(format!("{path} is not a recording")).detail(why.to_string()).hint("genba run app.py makes one")
         }
-        Refused::Unsupported(_) => Failure::no(format!("{path} cannot be read")).detail(why.to_string()),
+        Refused::Unsupported(_) | Refused::TooLarge { .. } => {
+            Failure::no(format!("{path} cannot be read")).detail(why.to_string())
+        }
         Refused::Damaged { .. } => Failure::no(format!("{path} is damaged"))
             .detail(why.to_string())
             .hint("nothing of it can be read; make the file again"),

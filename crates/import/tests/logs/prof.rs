@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::shown::{golden, samples};
 use genba_format::laws;
-use genba_import::{Imported, Refused, read};
+use genba_import::{Imported, Refused, read, read_within};
 
 const COUNTED: [&str; 7] = [
     "cprofile-2.7.18.prof",
@@ -143,6 +143,15 @@ fn however_many_functions_a_profiler_wrote_they_are_read() {
     let imported = read(&bytes).unwrap_or_else(|refused| panic!("{refused}"));
     let accounting = imported.recording.blocks[0].block.accounting.as_ref().expect("an accounting");
     assert_eq!(accounting.sampled, u64::from(FUNCTIONS.unsigned_abs()));
+}
+
+#[test]
+fn whoever_has_less_memory_gives_less() {
+    for name in ["cprofile-3.13.0.prof", "py-spy.txt", "format-7-plain.vmprof.gz"] {
+        let bytes = golden(name);
+        assert_eq!(read_within(&bytes, 1_000).err(), Some(Refused::TooLarge { most_bytes: 1_000 }), "{name}");
+        assert!(read_within(&bytes, 50_000_000).is_ok(), "{name}");
+    }
 }
 
 const BEGINS: &[u8] = b"{\xa9\x03\xda\x04a.pyi\x01\x00\x00\x00\xda\x01f";

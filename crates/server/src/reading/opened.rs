@@ -96,7 +96,9 @@ fn not_read(why: &Refused) -> Refusal {
         Refused::Unknown { .. } => Refusal::new("the file is not a recording")
             .detail(why.to_string())
             .hint("genba run app.py makes a recording"),
-        Refused::Unsupported(_) => Refusal::new("the file cannot be read").detail(why.to_string()),
+        Refused::Unsupported(_) | Refused::TooLarge { .. } => {
+            Refusal::new("the file cannot be read").detail(why.to_string())
+        }
         Refused::Damaged { .. } => Refusal::new("the file is damaged")
             .detail(why.to_string())
             .hint("nothing of it can be read; make the file again"),
