@@ -96,6 +96,10 @@ impl Builder {
         }
     }
 
+    pub const fn room(&self) -> Room {
+        self.room
+    }
+
     /// The node of `frame` under `parent`, both as stored: index.
     ///
     /// # Errors

@@ -21,7 +21,7 @@ pub fn read(bytes: &[u8], mut room: Room) -> Result<Imported, Refused> {
     let rest = prof.rest_bytes;
     let faults = (rest > 0).then(|| format!("{rest} bytes behind the end of the profile are not read"));
     Ok(Imported {
-        recording: recording(&prof, bytes, proto::Start { native: true, ..proto::Start::default() }, room)?,
+        recording: recording(&prof, bytes, proto::Start { native: true, ..proto::Start::default() }, &mut room)?,
         words: words(&prof).to_owned(),
         unknown: UNKNOWN.to_owned(),
         faults: Vec::from_iter(faults),
@@ -46,13 +46,14 @@ pub(crate) fn prof_of(bytes: &[u8], room: &mut Room) -> Result<Prof, Refused> {
     Ok(prof)
 }
 
-/// `bytes`: of the file.
+/// `bytes`: of the file. What the recording takes is taken from `room`.
 ///
 /// # Errors
 /// It needs more room.
-pub(crate) fn recording(prof: &Prof, bytes: &[u8], start: proto::Start, room: Room) -> Result<Recording, Refused> {
-    let mut samples = Samples::new(prof.is_sampled, room)?;
+pub(crate) fn recording(prof: &Prof, bytes: &[u8], start: proto::Start, room: &mut Room) -> Result<Recording, Refused> {
+    let mut samples = Samples::new(prof.is_sampled, *room)?;
     prof.rows.iter().try_for_each(|row| samples.row(row, &prof.functions))?;
+    *room = samples.builder.room();
     Ok(samples.builder.finish(bytes, start, 0))
 }
 

@@ -4,7 +4,7 @@
 use crate::Refused;
 
 /// So much in any case, and so much for each byte of the file.
-const BYTES_MIN: u64 = 96 << 20;
+pub const BYTES_MIN: u64 = 96 << 20;
 const BYTES_A_BYTE: u64 = 20;
 /// The same of a `.prof` file. A function has 40 bytes there, and is a row, a place, a call and a sample here: 200,000 of them find room.
 const BYTES_A_BYTE_OF_COUNTS: u64 = 64;
@@ -34,21 +34,26 @@ impl Size {
     }
 
     pub const fn room_of_stacks(self) -> Room {
-        self.room(BYTES_A_BYTE)
+        self.room(BYTES_A_BYTE, BYTES_MIN)
     }
 
     /// Of a `.prof` file.
     pub const fn room_of_counts(self) -> Room {
-        self.room(BYTES_A_BYTE_OF_COUNTS)
+        self.room_beside(BYTES_MIN)
     }
 
-    const fn room(self, bytes_a_byte: u64) -> Room {
+    /// Of one of several. `bytes_min`: what the ones before it have left of that.
+    pub const fn room_beside(self, bytes_min: u64) -> Room {
+        self.room(BYTES_A_BYTE_OF_COUNTS, bytes_min)
+    }
+
+    const fn room(self, bytes_a_byte: u64, bytes_min: u64) -> Room {
         let of_plain = self.plain_bytes.saturating_mul(bytes_a_byte);
         let more = match self.stored_bytes {
             Some(bytes) if bytes.saturating_mul(BYTES_A_STORED_BYTE) < of_plain => bytes * BYTES_A_STORED_BYTE,
             _ => of_plain,
         };
-        let by_size = Room::within(BYTES_MIN.saturating_add(more));
+        let by_size = Room::within(bytes_min.saturating_add(more));
         if self.most_bytes < by_size.max { Room { is_given: true, ..Room::within(self.most_bytes) } } else { by_size }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use genba_format::{BlockHeader, ProcessKey, ReadBlock, Recording, proto};
 
-use crate::room::{Room, Size};
+use crate::room::{BYTES_MIN, Size};
 use crate::{Imported, prof};
 
 /// The counts of a process, as a `.prof` file.
@@ -19,7 +19,8 @@ pub struct Counts {
 /// Those of a recording, in the order in which its processes were written.
 #[must_use]
 pub fn profs(mut recording: Recording) -> Vec<Counts> {
-    let counts = |process: Process| Counts { room_bytes: process.room().left(), bytes: process.bytes };
+    let room_bytes = |process: &Process| process.size().room_of_counts().left();
+    let counts = |process: Process| Counts { room_bytes: room_bytes(&process), bytes: process.bytes };
     processes(&mut recording).into_iter().map(counts).collect()
 }
 
@@ -30,14 +31,17 @@ pub fn traced(mut recording: Recording) -> Result<Imported, Recording> {
     let Some(call_ps) = processes.iter().map(|process| process.call_ps).max() else { return Err(recording) };
     let mut faults: Vec<String> = recording.faults.iter().map(ToString::to_string).collect();
     let mut blocks = Vec::new();
+    // Of all processes together: else a small recording of many may take much.
+    let mut min_left_bytes = BYTES_MIN;
     for process in processes {
         let pid = process.start.pid;
-        let mut room = process.room();
+        let mut room = process.size().room_beside(min_left_bytes);
         let counted = prof::prof_of(&process.bytes, &mut room).and_then(|read| {
-            prof::recording(&read, &process.bytes, process.start, room).map(|recording| (read, recording))
+            prof::recording(&read, &process.bytes, process.start, &mut room).map(|recording| (read, recording))
         });
         match counted {
             Ok((read, recording)) => {
+                min_left_bytes = min_left_bytes.min(room.left());
                 if read.rest_bytes > 0 {
                     faults.push(format!("{} bytes behind the counts of process {pid} are not read", read.rest_bytes));
                 }
@@ -75,8 +79,8 @@ struct Process {
 }
 
 impl Process {
-    fn room(&self) -> Room {
-        Size { stored_bytes: Some(self.stored_bytes), ..Size::of(&self.bytes) }.room_of_counts()
+    fn size(&self) -> Size {
+        Size { stored_bytes: Some(self.stored_bytes), ..Size::of(&self.bytes) }
     }
 }
 

@@ -167,9 +167,9 @@ pub fn open(path: &Path) -> Result<Stats, Failure> {
                 Failure::no(format!("cannot open {shown}: {}", words.to_lowercase())).hint(HINT)
             }
             NotLoaded::Content(words) => Failure::no(format!("{shown} cannot be read")).detail(words).hint(HINT),
-            NotLoaded::TooLarge(words) => Failure::no(format!("{shown} is too large to be read here"))
-                .detail(words)
-                .hint(memory_share::HINT),
+            NotLoaded::TooLarge(words) => {
+                Failure::no(format!("{shown} is too large to be read here")).detail(words).hint(memory_share::HINT)
+            }
         }
     })
 }

@@ -61,9 +61,8 @@ fn one_damaged_process_takes_no_other_with_it() {
 
 /// Functions that are all called by the same ones, callers of two references each: ten bytes that need many more in memory, and none in a
 /// file that is compressed.
-fn of_many_callers() -> Vec<u8> {
+fn of_many_callers(called: i32) -> Vec<u8> {
     const CALLERS: i32 = 1_000;
-    const CALLED: i32 = 1_800;
     const INTS: &[u8] = b"i\x01\0\0\0i\x01\0\0\0";
     const TIMES: &[u8] = b"g\0\0\0\0\0\0\0\0g\0\0\0\0\0\0\0\0";
     let reference = |number: i32| [b"r".as_slice(), &number.to_le_bytes()].concat();
@@ -75,7 +74,7 @@ fn of_many_callers() -> Vec<u8> {
         bytes.extend([b"\xa9".to_vec(), function(line), reference(3)].concat());
     }
     let callers: Vec<u8> = (4..CALLERS + 3).flat_map(|caller| [reference(caller), reference(3)].concat()).collect();
-    for line in 1..=CALLED {
+    for line in 1..=called {
         bytes.extend([b"0)".to_vec(), function(CALLERS + line)].concat());
         bytes.extend([b")\x05".as_slice(), INTS, TIMES, b"{", &callers].concat());
     }
@@ -84,7 +83,7 @@ fn of_many_callers() -> Vec<u8> {
 
 #[test]
 fn a_small_recording_may_take_little_memory() {
-    let prof = of_many_callers();
+    let prof = of_many_callers(1_800);
     assert!(genba_pstats::read(&prof).is_ok(), "what is not compressed is read");
     // A block has room for 8 MiB.
     let recording = recording(&[(7, &prof)], 3);
@@ -96,6 +95,18 @@ fn a_small_recording_may_take_little_memory() {
     let [fault] = imported.faults.as_slice() else { panic!("{:?}", imported.faults) };
     assert!(fault.contains("need more than 1") && fault.contains(" MB of memory"), "{fault}");
     assert!(fault.contains("which is the most that genba takes here for a file of this size"), "{fault}");
+}
+
+/// What a small file may take in any case, all processes may take together.
+#[test]
+fn a_small_recording_of_many_processes_may_take_no_more() {
+    let prof = of_many_callers(80);
+    let faults = |processes: &[(u32, &[u8])]| imported(recording(processes, 3)).faults;
+    assert_eq!(faults(&[(7, &prof)]), [] as [String; 0]);
+    let told = faults(&[(7, &prof), (8, &prof)]);
+    let [fault] = told.as_slice() else { panic!("{told:?}") };
+    assert!(fault.starts_with("the counts of process 8 cannot be read: "), "{fault}");
+    assert!(fault.contains(" MB of memory"), "{fault}");
 }
 
 #[test]
