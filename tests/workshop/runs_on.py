@@ -101,6 +101,7 @@ TABLE: dict[str, Row] = {
     "tests/running/test_typed_text.py::test_dump_shows_the_text_of_a_cell_and_none_that_may_be_another": ALL,
     "tests/running/test_top.py": ONE,
     "tests/running/test_top.py::test_keys_against_a_program_that_runs": NOWHERE,
+    "tests/running/test_top_keys.py": ONE,
     "tests/running/test_ps.py": ONE,
     "tests/running/test_ps.py::test_a_process_that_waits_and_one_that_is_stopped": KINDS,
     "tests/running/test_doctor.py": ONE,
