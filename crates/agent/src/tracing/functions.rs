@@ -70,7 +70,6 @@ functions! {
 functions! {
     /// What a profile function needs (3.11).
     Profiling:
-    code: c"PyFrame_GetCode", unsafe extern "C" fn(Object) -> Object;
     first_thread: c"PyInterpreterState_ThreadHead", unsafe extern "C" fn(u64) -> u64;
     next_thread: c"PyThreadState_Next", unsafe extern "C" fn(u64) -> u64;
 }

@@ -17,6 +17,9 @@ const PROFILE_FUNCTION: u64 = 64;
 const TRACE_FUNCTION: u64 = 72;
 /// Of `use_tracing`, the first byte of a `_PyCFrame`.
 const IS_TRACED: u8 = 255;
+/// `f_frame` of a frame object, and `f_code` of what that leads to. Source: CPython 3.11, Include/internal/pycore_frame.h.
+const FRAME_DATA: usize = 24;
+const CODE: usize = 32;
 /// Source: CPython Include/cpython/pystate.h.
 const CALL: c_int = 0;
 const RETURN: c_int = 3;
@@ -125,6 +128,19 @@ pub fn come_back(_: u64) -> u64 {
     0
 }
 
+/// As `PyFrame_GetCode` finds it, without a reference of its own: two events a call, each of which would count one up and down.
+///
+/// # Safety
+/// A frame object whose frame is under way, with the GIL.
+#[inline(always)]
+unsafe fn code_of(frame: Object) -> Object {
+    // SAFETY: fields of the frame object and of its frame.
+    unsafe {
+        let data = frame.byte_add(FRAME_DATA).cast::<Object>().read();
+        data.byte_add(CODE).cast::<Object>().read()
+    }
+}
+
 extern "C" fn profile(_: Object, frame: Object, what: c_int, argument: Object) -> c_int {
     let tracer = Tracer::get();
     // SAFETY: never freed; with the GIL.
@@ -132,16 +148,14 @@ extern "C" fn profile(_: Object, frame: Object, what: c_int, argument: Object) -
     let Some(profiling) = profiling else { return 0 };
     match what {
         CALL | RETURN => {
-            // SAFETY: a frame has its code, which is held until it is released.
-            let code = unsafe { (profiling.code)(frame) };
+            // SAFETY: the frame is under way, and holds its code.
+            let code = unsafe { code_of(frame) };
             if what == CALL {
                 enter(tracer, Callable::Code(code));
             } else {
                 // SAFETY: with the GIL, and nothing of the interpreter's is called meanwhile.
                 unsafe { (*tracer).leave(code as u64) };
             }
-            // SAFETY: as above.
-            unsafe { (python.release)(code) };
         }
         C_CALL => {
             if let Some(function) = python.c_function(argument, core::ptr::null_mut()) {
