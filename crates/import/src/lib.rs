@@ -15,7 +15,7 @@ mod vmprof;
 
 use std::fmt;
 
-pub use traced::{Counts, profs, traced};
+pub use traced::{Counts, profs, traced, traced_within};
 
 use genba_format::{MAGIC, Recording};
 
@@ -64,7 +64,8 @@ impl fmt::Display for Refused {
             }
             Refused::Unsupported(what) => f.write_str(what),
             Refused::TooLarge { most_bytes } => {
-                write!(f, "its stacks and functions need more than {} MB of memory", most_bytes / 1_000_000)
+                let most = most_bytes / 1_000_000;
+                write!(f, "it needs more than {most} MB of memory, the most that genba takes of what is left here")
             }
             Refused::Damaged { kind, byte, expected, found } => {
                 write!(f, "{kind}, damaged at byte {byte}: expected {expected}, found {found}")

@@ -26,7 +26,15 @@ pub fn profs(mut recording: Recording) -> Vec<Counts> {
 
 /// # Errors
 /// The recording itself, which has samples.
-pub fn traced(mut recording: Recording) -> Result<Imported, Recording> {
+pub fn traced(recording: Recording) -> Result<Imported, Recording> {
+    traced_within(recording, u64::MAX)
+}
+
+/// `most_bytes`: of memory, where that is less than a file of its size may take. A process for which it is too little is a fault.
+///
+/// # Errors
+/// As of `traced`.
+pub fn traced_within(mut recording: Recording, mut most_bytes: u64) -> Result<Imported, Recording> {
     let processes = processes(&mut recording);
     let Some(call_ps) = processes.iter().map(|process| process.call_ps).max() else { return Err(recording) };
     let mut faults: Vec<String> = recording.faults.iter().map(ToString::to_string).collect();
@@ -35,13 +43,15 @@ pub fn traced(mut recording: Recording) -> Result<Imported, Recording> {
     let mut min_left_bytes = BYTES_MIN;
     for process in processes {
         let pid = process.start.pid;
-        let mut room = process.size().room_beside(min_left_bytes);
+        let mut room = Size { most_bytes, ..process.size() }.room_beside(min_left_bytes);
+        let room_bytes = room.left();
         let counted = prof::prof_of(&process.bytes, &mut room).and_then(|read| {
             prof::recording(&read, &process.bytes, process.start, &mut room).map(|recording| (read, recording))
         });
         match counted {
             Ok((read, recording)) => {
                 min_left_bytes = min_left_bytes.min(room.left());
+                most_bytes = most_bytes.saturating_sub(room_bytes - room.left());
                 if read.rest_bytes > 0 {
                     faults.push(format!("{} bytes behind the counts of process {pid} are not read", read.rest_bytes));
                 }

@@ -57,7 +57,9 @@ impl RecordingFile {
             check_is_file(&path)?;
             let bytes = std::fs::read(&path).map_err(|error| cannot_open(&path, &error))?;
             let size = bytes.len() as u64;
-            let imported = match genba_format::read(&bytes).map(genba_import::traced) {
+            let most_bytes = memory_left::own(&Tree::own()).map_or(u64::MAX, memory_share::most_bytes);
+            let traced = |recording| genba_import::traced_within(recording, most_bytes);
+            let imported = match genba_format::read(&bytes).map(traced) {
                 Ok(Ok(traced)) => traced,
                 Ok(Err(recording)) => return Ok(RecordingFile { path, bytes: size, recording, import: None }),
                 Err(why) if matches!(why, NotARecording::Empty) => return Err(empty(&path, &why)),

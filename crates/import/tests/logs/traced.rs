@@ -1,7 +1,7 @@
 //! Recordings of `genba trace`: what a `.prof` file tells, told by a recording that has it in parts.
 
 use genba_format::{BlockHeader, Recording, VERSION, compress, encode_block, proto, read};
-use genba_import::{Imported, profs, traced};
+use genba_import::{Imported, profs, traced, traced_within};
 
 use crate::shown::golden;
 
@@ -101,12 +101,26 @@ fn a_small_recording_may_take_little_memory() {
 #[test]
 fn a_small_recording_of_many_processes_may_take_no_more() {
     let prof = of_many_callers(80);
-    let faults = |processes: &[(u32, &[u8])]| imported(recording(processes, 3)).faults;
-    assert_eq!(faults(&[(7, &prof)]), [] as [String; 0]);
-    let told = faults(&[(7, &prof), (8, &prof)]);
+    assert_eq!(imported(recording(&[(7, &prof)], 3)).faults, [] as [String; 0]);
+    let told = imported(recording(&[(7, &prof), (8, &prof)], 3)).faults;
     let [fault] = told.as_slice() else { panic!("{told:?}") };
     assert!(fault.starts_with("the counts of process 8 cannot be read: "), "{fault}");
     assert!(fault.contains(" MB of memory"), "{fault}");
+}
+
+#[test]
+fn whoever_has_less_memory_gives_less_to_all_processes_together() {
+    let prof = of_many_callers(20);
+    let faults = |most_bytes: u64| {
+        let recording = recording(&[(7, &prof), (8, &prof)], 3);
+        traced_within(recording, most_bytes).unwrap_or_else(|_| panic!("no traced recording")).faults
+    };
+    assert_eq!(faults(90_000_000), [] as [String; 0]);
+    let told = faults(25_000_000);
+    let [fault] = told.as_slice() else { panic!("{told:?}") };
+    assert!(fault.starts_with("the counts of process 8 cannot be read: it needs more than "), "{fault}");
+    assert!(fault.ends_with(" MB of memory, the most that genba takes of what is left here"), "{fault}");
+    assert_eq!(faults(1_000).len(), 2);
 }
 
 #[test]
