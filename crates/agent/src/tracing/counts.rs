@@ -153,7 +153,7 @@ impl Thread {
         Thread { root: Root::Next, ..Thread::default() }
     }
 
-    /// Of a caller that has called this function before: most calls, which are found by one look at a table. False: it is not, and nothing is counted.
+    /// Of a caller that has called this function before, as most have: one look at a table. False: it has not, and nothing is counted.
     #[inline(always)]
     pub fn enter_known(&mut self, key: u64, now_ticks: impl FnOnce() -> u64) -> bool {
         self.known(key, now_ticks).is_some()
