@@ -41,6 +41,34 @@ def test_a_thread_takes_memory_for_what_it_calls_itself(workshop: Workshop) -> N
     assert int(done.stdout) - int(plain.stdout) < FUNCTIONS * THREADS * ROW_BYTES_MIN / 2, (done.stdout, plain.stdout)
 
 
+# `_thread.start_new` is the old name of `_thread.start_new_thread`, and a function of its own.
+OLD_NAME = """
+import _thread, threading
+
+def work(): pass
+
+def in_thread():
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+
+def by_old_name():
+    ended = _thread.allocate_lock()
+    ended.acquire()
+    getattr(_thread, "start_new", _thread.start_new_thread)(lambda: (work(), ended.release()), ())
+    ended.acquire()
+
+in_thread(), by_old_name(), in_thread()
+"""
+
+
+def test_threads_are_counted_by_whichever_name_they_are_started(workshop: Workshop) -> None:
+    program = workshop.write("names.py", OLD_NAME)
+    done = traced(workshop, "-o", f"{workshop.place.inside}/names.prof", "--python", workshop.interpreter.path, program)
+    assert done.returncode == 0, done.stderr
+    assert counts(workshop.place.outside / "names.prof")["names.py", 4, "work"][:2] == (3, 3)
+
+
 def test_genba_only_waits_while_the_program_runs(workshop: Workshop) -> None:
     """Its main thread for the end, another one for signals. `genba run` has a third, which looks at each thread of the program."""
     program = workshop.write("parent.py", "import os\nprint(len(os.listdir(f'/proc/{os.getppid()}/task')))\n")

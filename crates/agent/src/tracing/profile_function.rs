@@ -167,7 +167,7 @@ extern "C" fn profile(_: Object, frame: Object, what: c_int, argument: Object) -
                 // SAFETY: as above.
                 let starts_thread = unsafe {
                     (*tracer).leave(function.method as u64);
-                    (*tracer).starting == Some(function.method as u64)
+                    (*tracer).starts_threads(function.method as u64)
                 };
                 if starts_thread {
                     into_threads(python, profiling);

@@ -39,8 +39,8 @@ pub struct Tracer {
     waits: FxHashMap<u64, (Index, Waits)>,
     /// Code objects: their addresses are their own as long as they are held.
     held: Vec<Object>,
-    /// The key of `_thread.start_new_thread`: on 3.11 a new thread needs a profile function.
-    pub starting: Option<u64>,
+    /// The keys of `_thread.start_new_thread` and of its old name `start_new`: on 3.11 a new thread needs a profile function.
+    starting: Vec<u64>,
     /// On 3.11: a thread has a profile function of the program's.
     pub has_given_way: bool,
     /// There was no memory: nothing is counted any more.
@@ -125,7 +125,7 @@ impl Tracer {
             names: Vec::new(),
             waits: FxHashMap::default(),
             held: Vec::new(),
-            starting: None,
+            starting: Vec::new(),
             has_given_way: false,
             is_full: false,
             is_within: false,
@@ -146,7 +146,7 @@ impl Tracer {
     /// The counts, and all names. The code objects that were held are the caller's to release, when nothing of this is in use.
     #[must_use]
     pub fn forget(&mut self) -> Vec<Object> {
-        (self.last, self.starting) = ((0, 0), None);
+        (self.last, self.starting) = ((0, 0), Vec::new());
         (self.thread_of, self.threads) = (FxHashMap::default(), Vec::new());
         (self.function_of, self.names, self.waits) = (FxHashMap::default(), Vec::new(), FxHashMap::default());
         core::mem::take(&mut self.held)
@@ -266,6 +266,12 @@ impl Tracer {
         self.waits.get_mut(&key).map(|(_, waits)| waits)
     }
 
+    /// Whether a function that has ended starts threads.
+    #[inline(always)]
+    pub fn starts_threads(&self, key: u64) -> bool {
+        self.starting.contains(&key)
+    }
+
     /// The function of the calling thread's innermost call.
     pub fn innermost(&mut self) -> Option<u64> {
         self.thread().and_then(|thread| thread.innermost())
@@ -282,7 +288,8 @@ impl Tracer {
             self.waits.insert(key, (index, Waits::default()));
         }
         if name.name.starts_with(b"<built-in method _thread.start_new") {
-            self.starting = Some(key);
+            self.starting.try_reserve(1).ok()?;
+            self.starting.push(key);
         }
         self.names.push(name);
         self.function_of.insert(key, index);
