@@ -1,22 +1,31 @@
 """Strangers at the door: connections that never ask, and requests that nobody waits for. The owner's next page is answered, and nothing is done for nobody.
+And friends who upload more at once than there is memory for.
 
 Owns: the crowds. Never: measures (benches/goals/crowd.py does).
 """
 
+import concurrent.futures
 import contextlib
 import resource
 import select
 import socket
+import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
+from client import PROBLEM
 from leases import held
-from served import Server, Team
+from recording import binary
+from served import Server, Team, environment
 from visitors import Openings, sockets, until
 
 # Descriptors of the server; it keeps connections for half of them.
 DESCRIPTORS = 256
 SILENT = 300
 ABANDONED = 200
+# One that is in memory (crates/server/src/keeping/uploading.rs), and how many of all uploads and of one token's (crates/server/src/rules/room.rs).
+PART_BYTES = 4 << 20
+PARTS, PARTS_OF_TOKEN = 96, 64
 
 
 def test_more_silent_connections_than_the_server_keeps(servers: Callable[..., Server], honest: bytes, golden: bytes) -> None:
@@ -90,3 +99,36 @@ def test_an_upload_waits_for_no_reader(server: Server) -> None:
         assert client.push(b"main;request_2;step 3\n", "2.txt")["state"] == "sealed"
         # Both of them still wait for their file.
         assert select.select(readers, [], [], 0)[0] == []
+
+
+def part_in_memory(team: Team, name: str, recording_id: str) -> socket.socket:
+    """A part of an upload that has its room: the server asks for its bytes then, and not before. They never come."""
+    head = f"PATCH /api/recordings/{recording_id}/content HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {team.tokens[name]}\r\n"
+    part = socket.create_connection(("127.0.0.1", team.server.port), timeout=60)
+    part.sendall(f"{head}Upload-Offset: 0\r\nContent-Length: {PART_BYTES}\r\nExpect: 100-continue\r\n\r\n".encode())
+    assert part.recv(1024).startswith(b"HTTP/1.1 100 ")
+    return part
+
+
+def test_uploads_have_a_bounded_room_in_memory(team: Team, golden: bytes, tmp_path: Path) -> None:
+    (tmp_path / "app.genba").write_bytes(golden)
+    command = [str(binary()), "push", "app.genba", f"http://127.0.0.1:{team.server.port}"]
+    variables = environment({"GENBA_TOKEN": team.tokens["lena"], "XDG_CACHE_HOME": str(tmp_path / "cache")})
+    of_lena, of_sam, of_pusher = (team.client(name).begin() for name in ("lena", "sam", "pusher"))
+    with contextlib.ExitStack() as parts:
+        for _ in range(PARTS_OF_TOKEN):
+            parts.enter_context(part_in_memory(team, "lena", of_lena))
+        push = subprocess.Popen(command, cwd=tmp_path, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        # One token leaves room for the others, who leave none.
+        assert team.sam.push(golden)["state"] == "sealed"
+        for _ in range(PARTS - PARTS_OF_TOKEN):
+            parts.enter_context(part_in_memory(team, "sam", of_sam))
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            refused = [pool.submit(client.append, one, 0, golden) for client, one in ((team.lena, of_lena), (team.pusher, of_pusher))]
+        for answer, status in zip((one.result() for one in refused), (429, 503), strict=True):
+            assert answer.expect(status).kind == PROBLEM and int(answer.headers["Retry-After"]) > 0
+        # Who reads is not kept waiting, and `genba push` waits by itself.
+        assert team.lena.recordings() and push.poll() is None, push.communicate()
+    said, errors = push.communicate(timeout=60)
+    assert push.returncode == 0 and said.startswith(f"http://127.0.0.1:{team.server.port}/r/"), errors
+    assert team.pusher.append(of_pusher, 0, golden).expect(204).offset == len(golden)

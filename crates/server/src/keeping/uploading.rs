@@ -12,6 +12,7 @@ use sqlx::{Any, Transaction};
 
 use crate::keeping::keeper::{CLEARED_WITHIN, Keeper, New, known};
 use crate::reading::{Asker, Unread};
+use crate::rules::room::Taken;
 use crate::storage::chunks::{self, Chunk};
 use crate::storage::contents::{self, Presence};
 use crate::storage::database::roll_back;
@@ -186,14 +187,15 @@ impl Keeper {
         Ok(())
     }
 
-    /// A whole recording in one request.
+    /// A whole recording in one request. `room`: for one part of it in memory.
     pub async fn upload<Failed: std::fmt::Display>(
         &self,
         new: New,
         body: impl Stream<Item = Result<Bytes, Failed>> + Send,
+        room: Taken,
     ) -> Result<Recording, Problem> {
         let recording = self.create(New { live: false, ..new }).await?;
-        let uploaded = self.upload_into(recording.clone(), body).await;
+        let uploaded = self.upload_into(recording.clone(), body, room).await;
         if uploaded.is_err() {
             // It was never acknowledged, and nobody knows its name.
             let _ = self.delete(&recording).await;
@@ -205,6 +207,7 @@ impl Keeper {
         &self,
         mut recording: Recording,
         body: impl Stream<Item = Result<Bytes, Failed>> + Send,
+        room: Taken,
     ) -> Result<Recording, Problem> {
         let mut body = std::pin::pin!(body);
         let mut part = BytesMut::new();
@@ -220,6 +223,8 @@ impl Keeper {
             }
         }
         recording.bytes = self.append(&recording, recording.bytes, part.freeze()).await?;
+        // A seal may wait for its turn, and holds none of it.
+        drop(room);
         self.seal(&recording, None).await
     }
 

@@ -1,7 +1,7 @@
 //! The bytes of a recording: parts of an upload, a whole one, its seal, and back.
 //! Owns: the headers of an upload. Never: answers before the bytes are on the disk.
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::extract::{Path, Request, State};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
@@ -15,14 +15,29 @@ use crate::routes::exchange::asked::{self, Said};
 use crate::routes::exchange::caller::Known;
 use crate::routes::shown::{changeable, readable, shown, visible};
 use crate::routes::state::{AppState, Shared};
+use crate::rules::room::Taken;
 use crate::storage::recordings::{Recording, State as Stands};
 use crate::words::problem::Problem;
 
 pub async fn upload_whole(state: &Shared, new: New, body: Body) -> Result<Recording, Problem> {
-    let recording = state.keeper.upload(new, body.into_data_stream()).await?;
+    let (room, body) = with_room(state, &new.owner, body).await?;
+    let recording = state.keeper.upload(new, body.into_data_stream(), room).await?;
     state.metrics.uploaded_bytes.inc_by(recording.bytes);
     state.metrics.sealed.inc();
     Ok(recording)
+}
+
+/// Before anything of the body is read: so much of it is in memory at once.
+async fn with_room(state: &Shared, token: &str, body: Body) -> Result<(Taken, Body), Problem> {
+    let bytes = body.size_hint().upper().unwrap_or(u64::MAX).min(CHUNK_BYTES_MAX as u64);
+    match state.room.take(token, u32::try_from(bytes).unwrap_or(u32::MAX)).await {
+        Ok(room) => Ok((room, body)),
+        Err(problem) => {
+            // Many a client reads the answer only after its last byte.
+            asked::discard(body, CHUNK_BYTES_MAX).await;
+            Err(problem)
+        }
+    }
 }
 
 pub async fn standing(State(state): State<AppState>, Known(caller): Known, Path(id): Path<String>) -> Answered {
@@ -47,7 +62,8 @@ pub async fn append(
     let recording = changeable(&state, &id, &caller).await?;
     let at = offset(request.headers())?;
     asked::check_length(request.headers(), CHUNK_BYTES_MAX as u64)?;
-    let part = asked::bytes(request.into_body(), CHUNK_BYTES_MAX).await?;
+    let (_room, body) = with_room(&state, &caller.name, request.into_body()).await?;
+    let part = asked::bytes(body, CHUNK_BYTES_MAX).await?;
     let length = part.len() as u64;
     let end = state.keeper.append(&recording, at, part).await?;
     state.metrics.uploaded_bytes.inc_by(length);

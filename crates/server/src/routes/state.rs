@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use crate::keeping::keeper::Keeper;
 use crate::routes::metrics::Metrics;
 use crate::rules::guesses::Guesses;
+use crate::rules::room::Room;
 use crate::storage::listing;
 use crate::storage::recordings::State;
 use crate::storage::terms::{self, Kind};
@@ -30,6 +31,8 @@ type Counted = Arc<Vec<((Kind, String), u64)>>;
 pub struct Shared {
     pub keeper: Keeper,
     pub guesses: Guesses,
+    /// In memory, for what uploads bring in.
+    pub room: Room,
     pub metrics: Metrics,
     /// Once there was a token, everybody needs one.
     needs_login: AtomicBool,
@@ -57,6 +60,7 @@ impl Shared {
         Shared {
             keeper,
             guesses: Guesses::default(),
+            room: Room::default(),
             metrics: Metrics::new(),
             needs_login: AtomicBool::new(!is_loopback),
             learning: Mutex::default(),

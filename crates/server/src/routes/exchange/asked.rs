@@ -1,11 +1,13 @@
 //! What a request says: its query and its JSON, taken apart strictly.
 //! Owns: the words when they cannot be read. Never: reads a recording's bytes (`routes/content.rs` does).
 
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Query, Request};
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Uri};
+use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -89,14 +91,26 @@ fn too_large(bytes_max: u64) -> Problem {
     Problem::new(413, "the body is too large").detail(format!("it has {bytes_max} bytes at most"))
 }
 
-/// 413 beyond that, 400 where the connection ends before the body does.
-pub async fn bytes(body: Body, bytes_max: usize) -> Result<bytes::Bytes, Problem> {
-    to_bytes(body, bytes_max).await.map_err(|error| {
-        let is_long =
-            std::error::Error::source(&error).is_some_and(|cause| cause.is::<http_body_util::LengthLimitError>());
-        match is_long {
-            true => too_large(bytes_max as u64),
-            false => Problem::bad_request("the body was cut off").detail(error.to_string()),
+/// 413 beyond that, 400 where the connection ends before the body does. It is in memory once: what came in pieces is not put together later.
+pub async fn bytes(body: Body, bytes_max: usize) -> Result<Bytes, Problem> {
+    let (mut pieces, mut whole) = (body.into_data_stream(), BytesMut::new());
+    while let Some(piece) = pieces.next().await {
+        let piece = piece.map_err(|error| Problem::bad_request("the body was cut off").detail(error.to_string()))?;
+        if piece.len() > bytes_max - whole.len() {
+            return Err(too_large(bytes_max as u64));
         }
-    })
+        whole.extend_from_slice(&piece);
+    }
+    Ok(whole.freeze())
+}
+
+/// Reads so much of a body, or all of it, and keeps nothing.
+pub async fn discard(body: Body, bytes_max: usize) {
+    let (mut pieces, mut read) = (body.into_data_stream(), 0);
+    while let Some(Ok(piece)) = pieces.next().await {
+        read += piece.len();
+        if read >= bytes_max {
+            break;
+        }
+    }
 }

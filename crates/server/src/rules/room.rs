@@ -1,0 +1,136 @@
+//! The room in memory for what uploads bring in, until that is in the folder or the store.
+//! Owns: how much of it all uploads may take, how much those of one token, and how long one waits for its part. Never: reads a body.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+
+use crate::words::problem::Problem;
+
+/// A request holds 4 MiB at most: 96 large ones at once, and 64 of one token. Whoever fills that leaves room for the others.
+const BOUNDS: Bounds = Bounds { all_bytes: 384 << 20, token_bytes: 256 << 20, wait: Duration::from_secs(5) };
+/// For whoever waited in vain.
+const RETRY_AFTER_S: u32 = 3;
+
+#[derive(Clone, Copy, Debug)]
+struct Bounds {
+    all_bytes: u32,
+    token_bytes: u32,
+    /// For each of both.
+    wait: Duration,
+}
+
+/// A permit is a byte.
+#[derive(Debug)]
+pub struct Room {
+    bounds: Bounds,
+    all: Arc<Semaphore>,
+    /// By the names of tokens: as many as an admin has made.
+    of_tokens: Mutex<HashMap<String, Arc<Semaphore>>>,
+}
+
+/// A part of the room, until it is dropped.
+#[derive(Debug)]
+pub struct Taken {
+    _of_token: OwnedSemaphorePermit,
+    _of_all: OwnedSemaphorePermit,
+}
+
+impl Default for Room {
+    fn default() -> Room {
+        Room::within(BOUNDS)
+    }
+}
+
+impl Room {
+    fn within(bounds: Bounds) -> Room {
+        Room { bounds, all: permits(bounds.all_bytes), of_tokens: Mutex::default() }
+    }
+
+    /// Waits for it in its turn. Err: the room stays full for longer than that.
+    pub async fn take(&self, token: &str, bytes: u32) -> Result<Taken, Problem> {
+        let bytes = bytes.clamp(1, self.bounds.token_bytes);
+        // Its own first: whoever waits for that holds nothing that others wait for.
+        let of_token = self.waited_for(self.of_token(token), bytes).await?;
+        let of_token =
+            of_token.ok_or_else(|| full(429, "as many of your uploads are under way as this server has memory for"))?;
+        let of_all = self.waited_for(Arc::clone(&self.all), bytes).await?;
+        let of_all = of_all.ok_or_else(|| full(503, "as many uploads are under way as this server has memory for"))?;
+        Ok(Taken { _of_token: of_token, _of_all: of_all })
+    }
+
+    fn of_token(&self, token: &str) -> Arc<Semaphore> {
+        let mut of_tokens = self.of_tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = of_tokens.entry(token.to_owned()).or_insert_with(|| permits(self.bounds.token_bytes));
+        Arc::clone(known)
+    }
+
+    /// None: it was waited for long enough.
+    async fn waited_for(&self, of: Arc<Semaphore>, bytes: u32) -> Result<Option<OwnedSemaphorePermit>, Problem> {
+        match timeout(self.bounds.wait, of.acquire_many_owned(bytes)).await {
+            Ok(Ok(taken)) => Ok(Some(taken)),
+            Ok(Err(closed)) => Err(Problem::internal("the room for uploads", &closed)),
+            Err(_) => Ok(None),
+        }
+    }
+}
+
+fn permits(bytes: u32) -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(bytes as usize))
+}
+
+fn full(status: u16, title: &str) -> Problem {
+    let problem = Problem::new(status, title).hint(format!("try again in {RETRY_AFTER_S} s, as genba push does"));
+    Problem { retry_after_s: Some(RETRY_AFTER_S), ..problem }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn in_runtime(test: impl Future<Output = ()>) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.expect("a runtime").block_on(test);
+    }
+
+    fn refused(taken: Result<Taken, Problem>) -> (u16, Option<u32>) {
+        let problem = taken.expect_err("it is full");
+        (problem.status, problem.retry_after_s)
+    }
+
+    #[test]
+    fn one_token_leaves_room_for_others_and_all_have_a_bound() {
+        in_runtime(async {
+            let room = Room::within(Bounds { all_bytes: 10, token_bytes: 6, wait: Duration::ZERO });
+            let of_lena = room.take("lena", 6).await.expect("there is room");
+            assert_eq!(refused(room.take("lena", 1).await), (429, Some(RETRY_AFTER_S)));
+            let of_sam = room.take("sam", 4).await.expect("there is room");
+            assert_eq!(refused(room.take("sam", 1).await), (503, Some(RETRY_AFTER_S)));
+            drop(of_lena);
+            room.take("lena", 6).await.expect("there is room again");
+            drop(of_sam);
+            // More than there is: all that there is.
+            room.take("sam", u32::MAX).await.expect("there is room");
+        });
+    }
+
+    #[test]
+    fn who_waits_gets_what_others_let_go() {
+        in_runtime(async {
+            let bounds = Bounds { all_bytes: 10, token_bytes: 6, wait: Duration::from_secs(60) };
+            let room = Arc::new(Room::within(bounds));
+            let first = room.take("lena", 6).await.expect("there is room");
+            let waiter = Arc::clone(&room);
+            let waiting = tokio::spawn(async move { waiter.take("lena", 6).await.map(drop) });
+            for _ in 0..100 {
+                tokio::task::yield_now().await;
+            }
+            assert!(!waiting.is_finished());
+            drop(first);
+            assert_eq!(waiting.await.expect("a task"), Ok(()));
+        });
+    }
+}
