@@ -146,6 +146,8 @@ fn several_are_listed_and_compared_and_a_reload_shows_the_new_state() {
     let (status, compared) = view.get("compare?before=0&after=1");
     assert_eq!(status, 200);
     assert!(compared.contains("data-numbers"));
+    let (status, refused) = view.get("compare?before=0&after=1&focus=load(%3F%3D_)");
+    assert!(status == 400 && refused.contains("--focus load(?=_): not a regular expression: look-around"), "{refused}");
     let (status, broken) = view.get("recording/2");
     assert_eq!(status, 500);
     assert!(

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Parser;
+use clap::error::{ContextKind, ContextValue};
 use genba_page::{Beside, FOLLOW, comparing, followed};
 use genba_profile::figures;
 use genba_server::{Answer, Asked, Found, Site};
@@ -47,6 +48,8 @@ enum Page {
         /// As `genba html` has them.
         flags: Vec<String>,
     },
+    /// A comparison of recordings that there are, which cannot keep what its address says: why.
+    Refused(String),
 }
 
 /// What a comparison keeps of each side.
@@ -104,7 +107,11 @@ impl Recordings {
         match place {
             "" if self.files.len() > 1 => Some(Page::List),
             "" => Some(Page::Only),
-            "compare" => Some(Page::Two { before: side("before")?, after: side("after")?, flags: flags(query)? }),
+            "compare" => {
+                let (before, after, flags) = (side("before")?, side("after")?, flags(query)?);
+                let kept = Kept::try_parse_from(&flags);
+                Some(kept.map_or_else(|refusal| Page::Refused(why(&refusal)), |_| Page::Two { before, after, flags }))
+            }
             place => place.strip_prefix("recording/").and_then(number).map(Page::One),
         }
     }
@@ -115,7 +122,7 @@ impl Recordings {
             "" => "",
             of => of.strip_suffix('/').filter(|of| !of.is_empty())?,
         };
-        self.page_at(of, query).filter(|page| *page != Page::List)
+        self.page_at(of, query).filter(|page| !matches!(page, Page::List | Page::Refused(_)))
     }
 
     /// With the state that its files are in now.
@@ -125,6 +132,7 @@ impl Recordings {
             Page::Only => vec![&self.files[0]],
             Page::One(file) => vec![&self.files[file]],
             Page::Two { before, after, .. } => vec![&self.files[before], &self.files[after]],
+            Page::Refused(_) => Vec::new(),
         };
         Versioned { files: files.into_iter().map(|file| FileState::of(file)).collect(), page }
     }
@@ -207,6 +215,7 @@ impl Site for Recordings {
         let began = Instant::now();
         let made = match &versioned.page {
             Page::List => return Answer::page(200, LIST_POLICY, self.list()),
+            Page::Refused(why) => return Answer::page(400, LIST_POLICY, refused(why)),
             Page::Only => self.one(0, ""),
             Page::One(file) => self.one(*file, "../"),
             Page::Two { before, after, flags } => self.two(*before, *after, flags),
@@ -233,14 +242,28 @@ fn parameter<'q>(query: &'q str, name: &str) -> Option<&'q str> {
     query.split('&').find_map(|pair| pair.split_once('=').filter(|(key, _)| *key == name)).map(|(_, value)| value)
 }
 
-/// What the address of a comparison asks to keep. None: genba does not understand it.
+/// What the address of a comparison asks to keep. None: no browser writes such an address.
 fn flags(query: &str) -> Option<Vec<String>> {
     let flag = |name: &&str| {
         let value = parameter(query, name)?;
         Some(decoded(value).map(|value| format!("--{name}={value}")))
     };
-    let flags: Vec<String> = KEPT.iter().filter_map(flag).collect::<Option<_>>()?;
-    Kept::try_parse_from(&flags).is_ok().then_some(flags)
+    KEPT.iter().filter_map(flag).collect()
+}
+
+/// Of a value that is wrong the reason, without the words around it that are for a command line.
+fn why(refusal: &clap::Error) -> String {
+    let said = |kind: ContextKind| match refusal.get(kind) {
+        Some(ContextValue::String(text)) => text.as_str(),
+        _ => "",
+    };
+    if let Some(reason) = std::error::Error::source(refusal) {
+        let option = said(ContextKind::InvalidArg).split(' ').next().unwrap_or_default();
+        return format!("{option} {}: {reason}", said(ContextKind::InvalidValue));
+    }
+    let words = refusal.to_string();
+    let first: Vec<&str> = words.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+    first.join(" ").trim_start_matches("error: ").to_owned()
 }
 
 /// As it was before a browser wrote it into a query. None: it is no text.
@@ -267,6 +290,18 @@ fn failed(failure: &Failure) -> String {
         "cannot be shown",
         &format!(
             "<h1>This recording cannot be shown</h1>\n<pre>{words}</pre>\n<p>The page reloads when the file changes.</p>\n"
+        ),
+    )
+}
+
+/// The patterns of a page are the browser's, and its links have them as they are.
+fn refused(why: &str) -> String {
+    let why = escaped(why);
+    document(
+        "cannot be shown",
+        &format!(
+            "<h1>This comparison cannot be shown</h1>\n<pre>error: {why}</pre>\n<p>Its address says what to keep. Patterns there have no look-around (<code>(?=…)</code>, \
+            <code>(?&lt;!…)</code>) and no references back (<code>\\1</code>).</p>\n"
         ),
     )
 }
@@ -335,9 +370,6 @@ mod tests {
             "/secret/recording/",
             "/secret/compare?before=0",
             "/secret/compare?before=0&after=9",
-            "/secret/compare?before=0&after=0&before-time=..1s",
-            "/secret/compare?before=0&after=0&before-time=1s&after-time=1s..2s",
-            "/secret/compare?before=0&after=1&focus=(",
             "/secret/compare?before=0&after=1&focus=%f",
             "/secret/compare?before=0&after=1&focus=%+f",
             "/secret/compare?before=0&after=1&focus=%ff",
@@ -348,6 +380,7 @@ mod tests {
             "/secret/recording/0//state",
             "/secret/recording/2/state",
             "/secret/compare/state?before=0",
+            "/secret/compare/state?before=0&after=1&focus=(",
             "/secre/recording/0/state",
         ] {
             assert_eq!(status("127.0.0.1:4127", path), 404, "{path}");
@@ -409,6 +442,27 @@ mod tests {
         assert_eq!(flags, ["--before-time=0ms..1.5ms", "--after-time=1.5ms..3ms", "--process=7", "--focus=^a b|c$"]);
         let kept = Kept::try_parse_from(&flags).expect("it was judged");
         assert!(kept.filters.are_any() && kept.times.after_time.is_some_and(|time| time.start_ns == 1_500_000));
+    }
+
+    #[test]
+    fn a_comparison_that_cannot_keep_what_its_address_says_tells_why() {
+        let look_around = "look-around, including look-ahead and look-behind, is not supported";
+        for (kept, words) in [
+            ("focus=(%3F%3Dmain)load", &format!("--focus (?=main)load: not a regular expression: {look_around}")),
+            ("hide=load(%3F!_)", &format!("--hide load(?!_): not a regular expression: {look_around}")),
+            ("focus=%3Cb%3E(", &"--focus &lt;b&gt;(: not a regular expression: unclosed group".to_owned()),
+            ("before-time=1s&after-time=1s..2s", &"--before-time 1s: expected a time".to_owned()),
+            ("before-time=..1s", &"not provided: --after-time".to_owned()),
+        ] {
+            let answer = answer(&asked("localhost:4127", &format!("/secret/compare?before=0&after=1&{kept}")));
+            assert_eq!((answer.status(), answer.policy()), (400, Some(LIST_POLICY)), "{kept}");
+            let body = String::from_utf8_lossy(answer.body());
+            assert!(body.contains(words.as_str()) && !body.contains("--help"), "{body}");
+        }
+        // Only for whoever may have it, and of recordings that there are.
+        for path in ["/secreT/compare?before=0&after=1&focus=(", "/secret/compare?before=0&after=9&focus=("] {
+            assert_eq!(answer(&asked("localhost:4127", path)).status(), 404, "{path}");
+        }
     }
 
     #[test]
