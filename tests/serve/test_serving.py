@@ -194,6 +194,23 @@ def test_pages_of_the_list_leave_nothing_out(server: Server, golden: bytes) -> N
         assert sorted(seen) == list("0123456") and order in (None, seen), sort
 
 
+def test_a_list_goes_on_at_a_cursor_of_an_earlier_version(server: Server, golden: bytes) -> None:
+    """A page that was open while the server was replaced. One that nobody can read is answered with how the list begins anew."""
+    client = server.client()
+    for number in range(5):
+        client.push(golden, f"{number}.genba", tags=("nightly",))
+    asked = {"q": "tag:nightly", "limit": "2"}
+    page = client.get("/api/recordings", query=asked).expect(200).json()
+    value, recording_id, _, matched, more = base64.urlsafe_b64decode(page["next"] + "==").decode().split(",")
+    assert (int(matched), more) == (page["matched"], "") == (5, "")
+    after = lambda *parts: client.get("/api/recordings", query={**asked, "cursor": base64.urlsafe_b64encode(",".join(parts).encode()).decode().rstrip("=")})
+    for parts in ((value, recording_id), (value, recording_id, matched, more)):
+        found = after(*parts).expect(200).json()
+        assert ([one["name"][0] for one in found["recordings"]], found["matched"]) == (["2", "1"], 5), parts
+    refused = after(value, recording_id, "of", "a", "later", "version").expect(400)
+    assert refused.kind == PROBLEM and "begins anew" in refused.json()["hint"]
+
+
 def test_changing_and_deleting(server: Server, golden: bytes) -> None:
     client = server.client()
     made = client.push(golden)

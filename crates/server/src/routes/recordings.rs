@@ -111,9 +111,9 @@ pub async fn list(State(state): State<AppState>, Known(caller): Known, Asked(ask
     };
     let (all, all_bytes) = state.totals(only_own.as_deref()).await?;
     let live = listing::live(database, only_own.as_deref()).await?;
-    let matched = match &after {
+    let matched = match after.as_ref().and_then(|after| after.matched) {
         _ if is_whole => Matched::exactly(all),
-        Some(after) => after.matched,
+        Some(matched) => matched,
         None => listing::matched(database, &plan, order).await?,
     };
     let chips = if caller.may(Scope::Read) { chips(&state, &caller).await? } else { Vec::new() };
@@ -123,7 +123,7 @@ pub async fn list(State(state): State<AppState>, Known(caller): Known, Asked(ask
     // A token that may only write is not told how many others there are.
     let looked = page.looked.filter(|_| only_own.is_none()).map(|looked| looked_before + looked);
     let so_far = looked.unwrap_or(looked_before);
-    let next = page.next.clone().map(|mark| Cursor { mark, looked: so_far, matched }.said());
+    let next = page.next.clone().map(|mark| Cursor { mark, looked: so_far, matched: Some(matched) }.said());
     let reached = page.next.map(|Mark { value, id }| Reached { place: value, id });
     let Matched { recordings: matched, is_least: matched_is_least } = matched;
     let told = Page { recordings, next, reached, looked, matched, matched_is_least, all, all_bytes, live, chips };
@@ -136,31 +136,40 @@ struct Cursor {
     mark: Mark,
     /// By the pages so far, where each looks at a part of the list.
     looked: u64,
-    /// As the first page counted it: the others need not.
-    matched: Matched,
+    /// As the first page counted it: the others need not. None: nobody counted yet.
+    matched: Option<Matched>,
 }
 
 impl Cursor {
     /// `1795000000000,ab12cd34ef56gh78,10000,17,+`, where `+` says that more may match.
     fn said(&self) -> String {
         let Cursor { mark: Mark { value, id }, looked, matched } = self;
-        let more = if matched.is_least { "+" } else { "" };
-        URL_SAFE_NO_PAD.encode(format!("{value},{id},{looked},{},{more}", matched.recordings))
+        let counted = matched.map(|Matched { recordings, is_least }| {
+            let more = if is_least { "+" } else { "" };
+            format!(",{looked},{recordings},{more}")
+        });
+        URL_SAFE_NO_PAD.encode(format!("{value},{id}{}", counted.unwrap_or_default()))
     }
 
+    /// Of earlier versions, too: `VALUE,ID` and `VALUE,ID,MATCHED,+`. A page that was opened before the server was replaced goes on.
     fn of(words: &str) -> Option<Cursor> {
-        let mut parts = words.split(',');
-        let value = parts.next()?.parse::<i64>().ok()?;
-        let id = parts.next().filter(|id| random::is_id(id))?.to_owned();
-        let looked = parts.next()?.parse::<u32>().ok()?.into();
-        let recordings = parts.next()?.parse::<u32>().ok()?.into();
-        let is_least = match parts.next()? {
-            "" => false,
-            "+" => true,
+        let parts: Vec<&str> = words.split(',').collect();
+        let (value, id, looked, counted) = match *parts.as_slice() {
+            [value, id] => (value, id, "0", None),
+            [value, id, recordings, more] => (value, id, "0", Some((recordings, more))),
+            [value, id, looked, recordings, more] => (value, id, looked, Some((recordings, more))),
             _ => return None,
         };
-        let cursor = Cursor { mark: Mark { value, id }, looked, matched: Matched { recordings, is_least } };
-        parts.next().is_none().then_some(cursor)
+        let matched = match counted {
+            None => None,
+            Some((recordings, more @ ("" | "+"))) => {
+                Some(Matched { recordings: recordings.parse::<u32>().ok()?.into(), is_least: more == "+" })
+            }
+            Some(_) => return None,
+        };
+        let id = Some(id).filter(|id| random::is_id(id))?.to_owned();
+        let mark = Mark { value: value.parse().ok()?, id };
+        Some(Cursor { mark, looked: looked.parse::<u32>().ok()?.into(), matched })
     }
 }
 
@@ -300,10 +309,27 @@ mod tests {
         let id = random::id().expect("an id");
         for (value, recordings, is_least) in [(0, 0, true), (1_795_000_000_000, 1_000, true), (7, 17, false)] {
             let (mark, matched) = (Mark { value, id: id.clone() }, Matched { recordings, is_least });
-            let said = Cursor { mark, looked: 10_000, matched };
+            let said = Cursor { mark, looked: 10_000, matched: Some(matched) };
             assert_eq!(cursor(&said.said()), Ok(said));
         }
-        let wrong = ["", "1,{}", "1,{},3,4", "x,{},3,4,", "1,{},-3,4,", "1,{},3,4,-", "1,{},3,4,+,", "1,short,3,4,+"];
+        let mark = || Mark { value: 7, id: id.clone() };
+        let earlier = Matched { recordings: 1_000, is_least: true };
+        for (words, matched) in [("7,{}", None), ("7,{},1000,+", Some(earlier))] {
+            let said = URL_SAFE_NO_PAD.encode(words.replace("{}", &id));
+            assert_eq!(cursor(&said), Ok(Cursor { mark: mark(), looked: 0, matched }));
+        }
+        let wrong = [
+            "",
+            "1",
+            "1,",
+            "1,{},3",
+            "1,{},3,4",
+            "x,{},3,4,",
+            "1,{},-3,4,",
+            "1,{},3,4,-",
+            "1,{},3,4,+,",
+            "1,short,3,4,+",
+        ];
         for words in wrong.map(|words| words.replace("{}", &id)) {
             let problem = cursor(&URL_SAFE_NO_PAD.encode(&words)).expect_err(&words);
             assert!(problem.status == 400 && problem.hint.is_some(), "{words}: {problem:?}");
