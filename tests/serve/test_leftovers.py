@@ -6,6 +6,7 @@ Owns: age, made by writing times back in the SQLite file and the folder of a sto
 
 import concurrent.futures
 import contextlib
+import fcntl
 import itertools
 import os
 import select
@@ -199,14 +200,19 @@ def test_files_of_a_killed_server_are_removed_when_they_are_old(server: Server) 
     old = [*(scratch / name for name in left), staged, earlier]
     for path in old:
         age_file(path, 7 * HOUR_S)
-    # A move makes a folder, and may take days.
-    killed, moving = scratch / "genba-serve-Killed", scratch / "genba-serve-Moving"
-    for folder, age_s in ((killed, 8 * DAY_S), (moving, 7 * HOUR_S)):
+    # A move makes a folder, holds a lock in it, and may take days. One of an earlier version has no lock.
+    earlier_killed, earlier_moving, killed, moving = (scratch / f"genba-serve-{name}" for name in ("Before", "Moving", "Killed", "Copies"))
+    for folder, age_s in ((earlier_killed, 8 * DAY_S), (earlier_moving, 7 * HOUR_S), (killed, 0), (moving, 8 * DAY_S)):
         folder.mkdir()
         (folder / "genba.sqlite").write_bytes(b"half")
+        if folder in (killed, moving):
+            (folder / "held").touch()
         age_file(folder, age_s)
-    cleared(server, lambda _: not any(path.exists() for path in (*old, killed)))
-    assert files_below(scratch) == {young.name, f"{moving.name}/genba.sqlite"}
+    with (moving / "held").open("r+") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        cleared(server, lambda _: not any(path.exists() for path in (*old, earlier_killed, killed)))
+        kept = (f"{earlier_moving.name}/genba.sqlite", *(f"{moving.name}/{name}" for name in ("genba.sqlite", "held")))
+        assert files_below(scratch) == {young.name, *kept}
     assert server.stop() == 0 and server.verb("check").returncode == 0
 
 

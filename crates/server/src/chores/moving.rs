@@ -87,7 +87,10 @@ pub fn move_to(from: &Place, to: &Place) -> Result<Copied, Problem> {
         if !used().rows(&to_database).await?.is_empty() {
             return Err(not_empty());
         }
-        let folder = scratch::make_folder(&from.scratch()?).map_err(|error| scratch_failed(&error))?;
+        let scratch = from.scratch()?;
+        // Of a move that was killed, before this one needs the room.
+        scratch::clear(&scratch);
+        let folder = scratch::make_folder(&scratch).map_err(|error| scratch_failed(&error))?;
         let mut hold = settings::hold_deletions(&database).await?;
         let copied = copy(&database, &store, folder.path(), &to_store, &mut hold).await;
         copied::let_go(hold).await;
