@@ -167,7 +167,7 @@ MIB = 1 << 20
 # Of one upload: first the piece that comes in (crates/server/src/keeping/uploading.rs), then the content in parts, one that is written or sent
 # beside another one or the next one that is read (crates/server/src/storage/store.rs), and what tokio reads of a file at once.
 PIECE_BYTES, PART_BYTES, PARTS, READ_BYTES = 4 * MIB, 8 * MIB, 2, 2 * MIB
-# The allocator may keep the piece when the parts come.
+# The piece may still be there when the parts come.
 KEPT_BYTES = PIECE_BYTES + PARTS * PART_BYTES + READ_BYTES
 
 

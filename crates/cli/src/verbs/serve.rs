@@ -113,6 +113,8 @@ pub fn serve(arguments: &Arguments) -> Result<ExitCode, Failure> {
 }
 
 fn run(arguments: &Arguments) -> Result<(), Failure> {
+    // Before there are other threads: uploads hold parts of 8 MiB, and a server lives for months.
+    genba_parent::give_large_pieces_back();
     let settings = Settings {
         listen: arguments.listen,
         place: arguments.place.place()?,

@@ -1,0 +1,41 @@
+//! What libc's allocator does with large pieces.
+//! Owns: that setting. Never: allocates.
+
+/// From here on what is as large as this is mapped for itself, and is the system's again once it is freed.
+#[cfg(target_env = "gnu")]
+const MAPPED_BYTES: std::ffi::c_int = 1 << 20;
+
+/// As the GNU library has it, each large piece that is freed raises that bound, up to 32 MB: the next ones come from heaps that only shrink at
+/// their end, and each thread may have its own. Other libraries do not do that.
+pub fn give_large_pieces_back() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: plain numbers. Where it fails, all stays as it was.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, MAPPED_BYTES);
+    }
+}
+
+#[cfg(all(test, target_env = "gnu"))]
+mod tests {
+    use std::hint::black_box;
+
+    use super::*;
+
+    const LARGE: usize = 8 << 20;
+
+    fn mapped_bytes() -> usize {
+        // SAFETY: it takes nothing and returns numbers.
+        unsafe { libc::mallinfo2() }.hblkhd
+    }
+
+    #[test]
+    fn a_large_piece_is_mapped_for_itself_also_after_a_larger_one_was_freed() {
+        give_large_pieces_back();
+        drop(black_box(Vec::<u8>::with_capacity(2 * LARGE)));
+        let before = mapped_bytes();
+        let piece = black_box(Vec::<u8>::with_capacity(LARGE));
+        assert!(mapped_bytes() >= before + LARGE);
+        drop(piece);
+        assert!(mapped_bytes() < before + LARGE);
+    }
+}
