@@ -49,6 +49,16 @@ def test_a_link_opens_nothing_else(team: Team, honest: bytes, golden: bytes) -> 
     assert open_link(team.nobody, link).headers["Set-Cookie"] is None
 
 
+def test_what_a_link_opens_at_has_a_bound_and_is_never_cut(team: Team, honest: bytes) -> None:
+    route = f"/api/recordings/{team.lena.push(honest)['id']}/links"
+    longest = "#view=tree&open=" + "x" * (2_000 - len("#view=tree&open="))
+    link = team.lena.ask("POST", route, {"fragment": longest}).expect(201).json()
+    assert team.nobody.get(link["url"]).expect(303).headers["Location"].endswith(longest)
+    refused = team.lena.ask("POST", route, {"fragment": longest + "x"}).expect(400).json()
+    assert "more than 2000 letters" in refused["title"] and "it has 2001" in refused["detail"] and refused["hint"]
+    assert [one["fragment"] for one in team.lena.get(route).expect(200).json()["links"]] == [longest]
+
+
 def test_codes_cannot_be_guessed(team: Team, honest: bytes) -> None:
     made = team.lena.push(honest)
     codes = [link_to(team.lena, made["id"])["code"] for _ in range(20)]

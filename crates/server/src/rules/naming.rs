@@ -8,6 +8,7 @@ use crate::words::problem::Problem;
 const LETTERS_MAX: usize = 255;
 const TAG_LETTERS_MAX: usize = 200;
 pub const TAGS_MAX: usize = 32;
+/// A proxy has a few kilobytes for the headers of an answer, and the link's place is one.
 const FRAGMENT_LETTERS_MAX: usize = 2_000;
 /// 2^53 - 1.
 const MS_MAX: i64 = 9_007_199_254_740_991;
@@ -35,10 +36,17 @@ pub fn check_tags(tags: &[String]) -> Result<(), Problem> {
 pub fn check_fragment(fragment: &str) -> Result<(), Problem> {
     let is_plain = fragment.bytes().all(|letter| (0x21..0x7f).contains(&letter));
     let is_fragment = fragment.is_empty() || fragment.starts_with('#');
-    match is_plain && is_fragment && fragment.len() <= FRAGMENT_LETTERS_MAX {
-        true => Ok(()),
-        false => Err(Problem::bad_request("a fragment begins with # and has no blanks")
-            .detail(format!("it has {FRAGMENT_LETTERS_MAX} letters at most"))),
+    if !is_plain || !is_fragment {
+        return Err(Problem::bad_request("what a link opens at begins with # and has no blanks")
+            .detail("letters that are not of ASCII are written as %XX, as a browser does"));
+    }
+    match fragment.len() {
+        ..=FRAGMENT_LETTERS_MAX => Ok(()),
+        letters => {
+            Err(Problem::bad_request(format!("what the link opens at has more than {FRAGMENT_LETTERS_MAX} letters"))
+                .detail(format!("it has {letters}; most of them tell which frames are opened and which lists unfolded"))
+                .hint("close some of them, or leave out what the link opens at: it then opens at the first view"))
+        }
     }
 }
 
@@ -69,6 +77,21 @@ fn check(what: &str, words: &str, letters_max: usize) -> Result<(), Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_fragment_that_is_refused_says_why() {
+        let long = |letters: usize| format!("#{}", "v".repeat(letters - 1));
+        for fragment in ["", "#view=flame&focus=%C3%BC", &long(FRAGMENT_LETTERS_MAX)] {
+            assert_eq!(check_fragment(fragment), Ok(()), "{fragment}");
+        }
+        for fragment in ["view=flame", "#a b", "#\u{fc}", "#a\nb"] {
+            let problem = check_fragment(fragment).expect_err(fragment);
+            assert!(problem.title.contains("begins with #"), "{fragment}: {problem:?}");
+        }
+        let problem = check_fragment(&long(2_034)).expect_err("it is long");
+        assert!(problem.title.contains("more than 2000 letters") && problem.hint.is_some(), "{problem:?}");
+        assert!(problem.to_string().contains("it has 2034;"), "{problem}");
+    }
 
     #[test]
     fn what_steers_a_terminal_or_turns_the_writing_is_no_name() {
