@@ -52,7 +52,9 @@ pub async fn log_in(State(state): State<AppState>, request: Request) -> Answered
     };
     let latest_ms = now_ms() + SESSION_DAYS * DAY_MS;
     let expires_ms = known.expires_ms.map_or(latest_ms, |expires_ms| expires_ms.min(latest_ms));
-    let secret = tokens::begin_session(database, &known.name, expires_ms).await?;
+    let Some(secret) = tokens::begin_session(database, &known.name, &token, expires_ms).await? else {
+        return Err(wrong(&state, peer(&parts), "this token is not valid"));
+    };
     with_cookie(&parts.headers, &secret, (expires_ms - now_ms()) / 1_000)
 }
 

@@ -4,7 +4,7 @@
 use sqlx::any::AnyRow;
 use sqlx::{Any, Transaction};
 
-use crate::storage::database::{Database, Statement, answered, failed, is_taken, kind_of};
+use crate::storage::database::{Database, Statement, answered, failed, is_taken, kind_of, roll_back};
 use crate::storage::recordings::get;
 use crate::words::moment::{MINUTE_MS, now_ms};
 use crate::words::problem::Problem;
@@ -160,14 +160,31 @@ async fn note_used(database: &Database, name: &str, now_ms: i64) -> Result<(), P
     commit(transaction).await
 }
 
-pub async fn begin_session(database: &Database, token: &str, expires_ms: i64) -> Result<String, Problem> {
-    let secret = random::session()?;
+/// `secret`: the token's. None: it was rotated or revoked since somebody looked. That ended all its sessions, and none begins behind it.
+pub async fn begin_session(
+    database: &Database,
+    token: &str,
+    secret: &str,
+    expires_ms: i64,
+) -> Result<Option<String>, Problem> {
+    let session = random::session()?;
     let mut transaction = database.begin().await?;
+    // The row is locked from here on, and is first for whoever rotates, too.
+    let mut statement = Statement::new("UPDATE tokens SET used_ms = ");
+    statement.value(now_ms());
+    statement.say(" WHERE revoked_ms IS NULL AND name = ");
+    statement.value(token.to_owned());
+    statement.say(" AND hash = ");
+    statement.value(random::hash(secret));
+    if statement.execute(&mut transaction).await? != 1 {
+        roll_back(transaction).await?;
+        return Ok(None);
+    }
     let mut statement = Statement::new("DELETE FROM sessions WHERE expires_ms <= ");
     statement.value(now_ms());
     statement.execute(&mut transaction).await?;
     let mut statement = Statement::new("INSERT INTO sessions (hash, token, expires_ms) VALUES (");
-    statement.value(random::hash(&secret));
+    statement.value(random::hash(&session));
     statement.say(", ");
     statement.value(token.to_owned());
     statement.say(", ");
@@ -175,7 +192,7 @@ pub async fn begin_session(database: &Database, token: &str, expires_ms: i64) ->
     statement.say(")");
     statement.execute(&mut transaction).await?;
     commit(transaction).await?;
-    Ok(secret)
+    Ok(Some(session))
 }
 
 pub async fn end_session(database: &Database, secret: &str) -> Result<(), Problem> {
@@ -184,4 +201,30 @@ pub async fn end_session(database: &Database, secret: &str) -> Result<(), Proble
     statement.value(random::hash(secret));
     statement.execute(&mut transaction).await?;
     commit(transaction).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_session_begins_with_a_secret_that_was_rotated_or_revoked_meanwhile() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let database = Database::embedded(folder.path()).await.expect("a database");
+            let expires_ms = now_ms() + MINUTE_MS;
+            let old = add(&database, "lena", "read", None).await.expect("a token");
+            let known = of_secret(&database, &old).await.expect("an answer").expect("it is valid");
+            let new = rotate(&database, "lena").await.expect("an answer").expect("it is there");
+            assert_eq!(begin_session(&database, &known.name, &old, expires_ms).await, Ok(None));
+            let session = begin_session(&database, "lena", &new, expires_ms).await.expect("an answer");
+            let session = session.expect("it is valid");
+            let found = of_session(&database, &session).await.expect("an answer");
+            assert_eq!(found.map(|token| token.name).as_deref(), Some("lena"));
+            assert_eq!(revoke(&database, "lena").await, Ok(true));
+            assert_eq!(begin_session(&database, "lena", &new, expires_ms).await, Ok(None));
+            assert_eq!(of_session(&database, &session).await, Ok(None));
+        });
+    }
 }
