@@ -285,6 +285,8 @@ def test_what_answers(server: Server, servers: Callable[..., Server]) -> None:
     Team.of(server)
     assert client.get("/api").expect(200).json()["login"] is True
     client.get("/api/session").expect(401)
+    by_name = servers("by-name").start(listen="localhost:0")
+    assert by_name.client().get("/health").expect(200).json() == {"status": "ok"}
 
 
 def test_metrics_count_what_happens(server: Server, honest: bytes, golden: bytes) -> None:

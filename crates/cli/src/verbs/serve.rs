@@ -14,7 +14,7 @@ use genba_profile::figures::{counted, size};
 use genba_server::{Copied, Place, Settings};
 
 use crate::read::print;
-use crate::verbs::serve::amounts::{age_ms, days, now_ms, size_bytes};
+use crate::verbs::serve::amounts::{address, age_ms, days, now_ms, size_bytes};
 use crate::verbs::serve::refusal::failure;
 use crate::words::failure::{Failure, say};
 
@@ -30,7 +30,7 @@ pub struct Arguments {
     place: PlaceOptions,
 
     /// Listen on this address; one that others can reach needs a token first: genba serve token add NAME
-    #[arg(long, value_name = "ADDR:PORT", default_value_t = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT))]
+    #[arg(long, value_name = "ADDR:PORT", value_parser = address, default_value_t = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT))]
     listen: SocketAddr,
 
     /// Take recordings up to this size

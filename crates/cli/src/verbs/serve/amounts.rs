@@ -1,5 +1,6 @@
-//! Ages and sizes as `genba serve` takes them: `30d`, `1y`, `256MB`.
+//! Ages, sizes and addresses as `genba serve` takes them: `30d`, `1y`, `256MB`, `localhost:8970`.
 
+use std::net::SocketAddr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const DAY_MS: i64 = 86_400_000;
@@ -44,6 +45,13 @@ pub fn size_bytes(text: &str) -> Result<u64, String> {
         .ok_or_else(|| "expected a whole number and a unit, such as 500kB, 256MB or 2GB".to_owned())
 }
 
+/// `localhost` is what everybody types for 127.0.0.1. No other name is asked for: it may lead to several addresses.
+pub fn address(text: &str) -> Result<SocketAddr, String> {
+    let here = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
+    let address = here.as_deref().unwrap_or(text).parse::<SocketAddr>();
+    address.map_err(|_| "expected an address and a port, such as 127.0.0.1:8970, [::1]:8970 or 0.0.0.0:8970".to_owned())
+}
+
 fn split(text: &str) -> (&str, &str) {
     text.split_at(text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len()))
 }
@@ -51,6 +59,19 @@ fn split(text: &str) -> (&str, &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses() {
+        assert_eq!(address("localhost:0"), address("127.0.0.1:0"));
+        for taken in ["127.0.0.1:8970", "0.0.0.0:80", "[::]:8970", "localhost:65535"] {
+            assert!(address(taken).is_ok(), "{taken}");
+        }
+        for refused in
+            ["", ":8970", "8970", "localhost", "0.0.0.0", "localhost:", "localhost:65536", "perf.example:8970"]
+        {
+            assert!(address(refused).is_err_and(|words| words.contains("such as 127.0.0.1:8970")), "{refused}");
+        }
+    }
 
     #[test]
     fn ages_and_sizes() {
