@@ -29,6 +29,8 @@ const CONNECTIONS_MAX: usize = 4096;
 const BROWSER_CONNECTIONS_MAX: usize = 256;
 /// Until a request's headers are there, and between two requests. Proxies keep an idle connection for a minute.
 const HEADER_TIME: Duration = Duration::from_secs(75);
+/// Anybody may send them, and each connection keeps its own in memory until their end. An address alone has 64 KiB at most.
+const HEADERS_BYTES_MAX: usize = 128 << 10;
 /// Until a connection is tried again that could not be taken.
 const AGAIN: Duration = Duration::from_millis(200);
 
@@ -149,6 +151,7 @@ impl Connections {
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.limits.header_time)
+            .max_buf_size(HEADERS_BYTES_MAX)
             .serve_connection(TokioIo::new(stream), service);
         let mut ending = self.ending.clone();
         let task = self.tasks.spawn(async move {
@@ -239,6 +242,23 @@ mod tests {
             assert!(ask(&mut next, "/").ends_with("page"));
             assert!(is_closed(&mut silent));
             assert!(ask(&mut known, "/known").ends_with("known") && ask(&mut stranger, "/").ends_with("page"));
+        });
+    }
+
+    #[test]
+    fn headers_that_are_too_long_are_not_kept() {
+        beside(Limits { connections_max: 3, header_time: HEADER_TIME }, |address| {
+            let asked = |header_bytes: usize| {
+                let mut stream = TcpStream::connect(address).expect("a connection");
+                let header = "y".repeat(header_bytes);
+                // It may be closed before all of that is sent, and before the answer is read.
+                let _ = write!(stream, "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX: {header}\r\n\r\n");
+                let mut answer = String::new();
+                let _ = stream.read_to_string(&mut answer);
+                answer
+            };
+            assert!(asked(HEADERS_BYTES_MAX / 2).starts_with("HTTP/1.1 200"));
+            assert!(!asked(2 * HEADERS_BYTES_MAX).contains("200 OK"));
         });
     }
 
