@@ -20,7 +20,7 @@ use crate::routes::router;
 use crate::routes::state::Shared;
 use crate::serve::connections::{Connections, Limits};
 use crate::storage::{settings, tokens};
-use crate::words::problem::Problem;
+use crate::words::problem::{Problem, log};
 
 pub use local::{Answer, Asked, Found, Site, serve_here};
 
@@ -98,7 +98,7 @@ async fn clear_each_hour(shared: Arc<Shared>) {
         hours.tick().await;
         // It is tried again in an hour; the log has the reason.
         if let Err(problem) = shared.keeper.clear().await {
-            eprintln!("warning: not everything that is old could be deleted: {problem}");
+            log(&format!("warning: not everything that is old could be deleted: {problem}"));
         }
     }
 }

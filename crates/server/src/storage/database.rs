@@ -16,7 +16,7 @@ use sqlx::{
 };
 use url::Url;
 
-use crate::words::problem::Problem;
+use crate::words::problem::{Problem, log};
 
 /// SQLite's file in the data folder.
 pub const FILE: &str = "genba.sqlite";
@@ -255,7 +255,7 @@ pub fn failed(error: &sqlx::Error) -> Problem {
         }
         // Of `within` or of the kernel; or PostgreSQL ends, or begins.
         error if matches!(error, sqlx::Error::Io(_)) || has_code(error, &GONE) => {
-            eprintln!("error: a statement of the database: {}", plain(error));
+            log(&format!("error: a statement of the database: {}", plain(error)));
             Problem::new(503, "the database does not answer")
                 .detail("its host or the network may be lost")
                 .hint("try again: what was acknowledged is safe")

@@ -15,7 +15,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::Semaphore;
 use url::Url;
 
-use crate::words::problem::Problem;
+use crate::words::problem::{Problem, log};
 use crate::words::random;
 
 /// Of one part of a large object. S3 wants at least 5 MiB.
@@ -291,7 +291,7 @@ fn failed(verb: &str, error: &Error) -> Problem {
     if let Error::NotFound { .. } | Error::InvalidPath { .. } | Error::JoinError { .. } = error {
         return Problem::internal(&format!("the store of recordings ({verb})"), error);
     }
-    eprintln!("error: the store of recordings ({verb}): {error}");
+    log(&format!("error: the store of recordings ({verb}): {error}"));
     Problem::new(503, "the store of recordings does not answer").hint("try again: what was acknowledged is safe")
 }
 

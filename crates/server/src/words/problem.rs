@@ -3,9 +3,21 @@
 
 use std::fmt;
 
+use genba_text::harmless;
+
 /// Insufficient Storage.
 const FULL: u16 = 507;
 const SERVER_FAILED: &str = "the server failed: ";
+
+/// One line on stderr, which is a terminal or a journal.
+pub fn log(line: &str) {
+    eprintln!("{}", harmless(line));
+}
+
+/// A reason may hold words of a recording: they neither steer a terminal nor begin a line.
+fn failure(what: &str, reason: &dyn fmt::Display) -> String {
+    harmless(&format!("error: {what}: {reason}"))
+}
 
 /// An answer of `application/problem+json`, and a failure of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,7 +77,7 @@ impl Problem {
 
     /// The server's own fault. The reason goes to its log and not to the reader.
     pub fn internal(what: &str, reason: &dyn fmt::Display) -> Problem {
-        eprintln!("error: {what}: {reason}");
+        log(&failure(what, reason));
         Problem::new(500, format!("{SERVER_FAILED}{what}")).detail("the server's log has the reason")
     }
 
@@ -119,6 +131,13 @@ mod tests {
         assert_eq!((full.status, full.to_string()), (FULL, "no room is left where this command writes".to_owned()));
         let other = Problem::conflict("the database is not empty").hint("take another one");
         assert_eq!(other.clone().for_command(), other);
+    }
+
+    #[test]
+    fn words_of_a_recording_are_only_words_in_the_log() {
+        let words = "panicked at \u{1b}[2J\nerror: nothing was wrong \u{202e}";
+        let line = "error: reading the recording: panicked at \u{fffd}[2J\u{fffd}error: nothing was wrong \u{fffd}";
+        assert_eq!(failure("reading the recording", &words), line);
     }
 
     #[test]
