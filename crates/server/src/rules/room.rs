@@ -19,7 +19,7 @@ const RETRY_AFTER_S: u32 = 3;
 struct Bounds {
     all_bytes: u32,
     token_bytes: u32,
-    /// For each of both.
+    /// For the token's, and then for that of all.
     wait: Duration,
 }
 
