@@ -20,8 +20,8 @@ struct Health {
 }
 
 pub async fn health(State(state): State<AppState>) -> Answered {
-    let (database, store) = tokio::join!(state.keeper.database.is_there(), state.keeper.store.is_there());
-    match (database, store) {
+    let health = state.health().await;
+    match (health.database, health.store) {
         (true, true) => json(StatusCode::OK, &Health { status: "ok" }),
         (false, _) => Err(Problem::new(503, "the database does not answer")),
         (true, false) => Err(Problem::new(503, "the store of recordings does not answer")),

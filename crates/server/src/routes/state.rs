@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::sync::watch;
+use tokio::sync::{Mutex as Turn, watch};
 
 use crate::keeping::keeper::Keeper;
 use crate::routes::metrics::Metrics;
@@ -25,6 +25,8 @@ const COUNTED_EVERY: Duration = Duration::from_secs(10);
 /// The number of all recordings may be as old as this, where another server took one.
 const TOTALS_EVERY: Duration = Duration::from_secs(1);
 const WORDS_MAX: i64 = 12;
+/// That all is well may be as old as this.
+const WELL_FOR: Duration = Duration::from_secs(1);
 
 type Counted = Arc<Vec<((Kind, String), u64)>>;
 
@@ -40,8 +42,25 @@ pub struct Shared {
     learning: Mutex<HashMap<String, bool>>,
     frequent: Mutex<Option<(Instant, Counted)>>,
     totals: Mutex<Option<Totals>>,
+    health: Turn<Option<Health>>,
     /// True once the server ends: streams end too.
     pub ending: watch::Receiver<bool>,
+}
+
+/// Whether both answered.
+#[derive(Clone, Copy, Debug)]
+pub struct Health {
+    began: Instant,
+    pub database: bool,
+    pub store: bool,
+}
+
+impl Health {
+    /// For somebody who asked then: it was looked at since, or all was well a moment ago.
+    fn holds(self, asked: Instant, now: Instant) -> bool {
+        let is_well = self.database && self.store;
+        self.began >= asked || (is_well && now.duration_since(self.began) < WELL_FOR)
+    }
 }
 
 /// Of all recordings.
@@ -66,6 +85,7 @@ impl Shared {
             learning: Mutex::default(),
             frequent: Mutex::default(),
             totals: Mutex::default(),
+            health: Turn::default(),
             ending,
         }
     }
@@ -157,6 +177,21 @@ impl Shared {
         Ok((recordings, bytes))
     }
 
+    /// Anybody may ask, and a look at a bucket is paid for: one look at a time, for all who wait for it.
+    pub async fn health(&self) -> Health {
+        let asked = Instant::now();
+        let mut turn = self.health.lock().await;
+        let known: Option<Health> = *turn;
+        if let Some(health) = known.filter(|health| health.holds(asked, Instant::now())) {
+            return health;
+        }
+        let began = Instant::now();
+        let (database, store) = tokio::join!(self.keeper.database.is_there(), self.keeper.store.is_there());
+        let health = Health { began, database, store };
+        *turn = Some(health);
+        health
+    }
+
     pub async fn needs_login(&self) -> Result<bool, Problem> {
         // Relaxed: it only ever becomes true, and who reads an old value asks the database.
         if self.needs_login.load(Ordering::Relaxed) {
@@ -171,6 +206,18 @@ impl Shared {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn that_something_does_not_answer_is_told_those_who_waited_and_nobody_later() {
+        let (began, moment) = (Instant::now(), Duration::from_millis(1));
+        for (database, store, is_well) in [(true, true, true), (true, false, false), (false, true, false)] {
+            let health = Health { began, database, store };
+            let holds = |asked: Instant, now: Instant| health.holds(asked, now);
+            assert!(holds(began, began + 60 * WELL_FOR), "it was asked before, and answered late");
+            assert_eq!(holds(began + moment, began + moment), is_well);
+            assert!(!holds(began + WELL_FOR, began + WELL_FOR));
+        }
+    }
 
     #[test]
     fn a_recording_is_read_by_one_at_a_time_and_what_comes_meanwhile_is_read_next() {
