@@ -6,14 +6,16 @@
 const MAPPED_BYTES: std::ffi::c_int = 1 << 20;
 
 /// As the GNU library has it, each large piece that is freed raises that bound, up to 32 MB: the next ones come from heaps that only shrink at
-/// their end, and each thread may have its own. Other libraries do not do that.
+/// their end, and each thread may have its own.
+#[cfg(target_env = "gnu")]
 pub fn give_large_pieces_back() {
-    #[cfg(target_env = "gnu")]
     // SAFETY: plain numbers. Where it fails, all stays as it was.
-    unsafe {
-        libc::mallopt(libc::M_MMAP_THRESHOLD, MAPPED_BYTES);
-    }
+    unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, MAPPED_BYTES) };
 }
+
+/// Other libraries do so by themselves.
+#[cfg(not(target_env = "gnu"))]
+pub fn give_large_pieces_back() {}
 
 #[cfg(all(test, target_env = "gnu"))]
 mod tests {
