@@ -11,7 +11,7 @@ use crate::rules::verdict::not_followed;
 use crate::rules::waits::pauses;
 use crate::rules::warnings::warning::Warning;
 use crate::rules::weight::{Totals, Weight};
-use crate::tables::profile::{Clocks, Mark, MarkKind, Process, Profile, Thread};
+use crate::tables::profile::{Accounting, Clocks, Mark, MarkKind, Process, Profile, Thread};
 use crate::tables::source_text::Lack;
 use crate::words::figures::{count, counted, duration, percent};
 
@@ -107,10 +107,15 @@ fn why_none(profile: &Profile) -> Warning {
         None if profile.processes.is_empty() => {
             none("no process left a block in this recording", "record again, with -o on a disk that has room")
         }
-        None => none("genba recorded none of the processes", remedies::of_refusal("")),
+        None => {
+            let why = profile.processes.iter().find_map(|process| process.refused.as_deref());
+            none("genba recorded none of the processes", remedies::of_refusal(why.unwrap_or_default()))
+        }
         Some(_) if sampled > 0 => none("no thread was seen running", "--weight wall shows what was waited for"),
         Some(_) if profile.accounting().ticks > 0 => {
-            none(&format!("none of {} ticks gave a stack", count(profile.accounting().ticks)), "try a longer run")
+            let losses = avoidable_losses(profile);
+            let remedy = commonest(&losses).map_or("try a longer run", |(reason, _)| what_happened(reason).1);
+            none(&format!("none of {} ticks gave a stack", count(profile.accounting().ticks)), remedy)
         }
         Some(longest_ns) if longest_ns > LAST_BLOCK_NS_MAX => {
             let ran = duration(longest_ns);
@@ -236,20 +241,32 @@ const ENDED: &str = "thread ended";
 
 /// More than 5 % of the ticks. The accounting counts fewer by their reasons, and nobody can do anything about them.
 fn losses(profile: &Profile) -> Option<Warning> {
-    let mut accounting = profile.accounting();
-    for no_loss in [accounting.dropped.remove(STOPPED), accounting.refused.remove(ENDED)] {
-        accounting.ticks -= no_loss.unwrap_or(0).min(accounting.ticks);
-    }
+    let accounting = avoidable_losses(profile);
     let lost = accounting.lost();
     if u128::from(lost) * 20 <= u128::from(accounting.ticks) {
         return None;
     }
-    let (reason, ticks) = accounting.dropped.iter().chain(&accounting.refused).max_by_key(|(_, ticks)| **ticks)?;
-    let (all, most) = (percent(lost, accounting.ticks), percent(*ticks, accounting.ticks));
+    let (reason, ticks) = commonest(&accounting)?;
+    let (all, most) = (percent(lost, accounting.ticks), percent(ticks, accounting.ticks));
     let (why, remedy) = what_happened(reason);
     let why = why.map_or(String::new(), |why| format!(": {why}"));
     let what = format!("{all} % of the ticks gave no sample, most of them for the reason `{reason}` ({most} %){why}");
     Some(Warning::new(what, remedy))
+}
+
+/// Without the ticks that are nobody's loss.
+fn avoidable_losses(profile: &Profile) -> Accounting {
+    let mut accounting = profile.accounting();
+    for no_loss in [accounting.dropped.remove(STOPPED), accounting.refused.remove(ENDED)] {
+        accounting.ticks -= no_loss.unwrap_or(0).min(accounting.ticks);
+    }
+    accounting
+}
+
+/// The reason for which most ticks gave no sample, and their number.
+fn commonest(accounting: &Accounting) -> Option<(&str, u64)> {
+    let reasons = accounting.dropped.iter().chain(&accounting.refused);
+    reasons.max_by_key(|(_, ticks)| **ticks).map(|(reason, ticks)| (reason.as_str(), *ticks))
 }
 
 /// What the reason means and whether shares still hold (None: it says it all), and what helps. A recording does not say what ran at such a
@@ -364,5 +381,36 @@ fn coverage(profile: &Profile) -> Option<Warning> {
     if masked(profile).is_some() {
         remedy.get_or_insert_with(|| "unblock SIGURG where threads block it".to_string());
     }
-    Some(Warning::new(what, remedy.unwrap_or_else(|| "try a longer run, which has less of it".to_string())))
+    Some(Warning::new(what, remedy.unwrap_or_else(|| against_unseen(profile, &clocks).to_string())))
+}
+
+/// The end of a thread or of a process leaves less in no sample: a few intervals of the slowest rate that the budget chooses.
+const UNSEEN_AT_AN_END_NS_MAX: u64 = 100_000_000;
+/// A longer run of more processes than these probably starts more of them, too.
+const FEW_PROCESSES_MAX: u64 = 8;
+
+/// Against CPU that is in no sample, for a cause that no other words name. Starts and ends take no more of a longer run.
+fn against_unseen(profile: &Profile, clocks: &Clocks) -> &'static str {
+    if let Some(remedy) = against_a_lasting_refusal(profile) {
+        return remedy;
+    }
+    let recorded = profile.processes.iter().filter(|process| process.refused.is_none()).count() as u64;
+    if recorded > FEW_PROCESSES_MAX {
+        return "make fewer processes that live longer, such as a pool";
+    }
+    let ends = recorded + profile.threads.len() as u64;
+    let since_loaded_ns = clocks.cpu_not_sampled_ns.saturating_sub(clocks.cpu_before_ns);
+    match since_loaded_ns <= clocks.cpu_before_ns.max(ends.saturating_mul(UNSEEN_AT_AN_END_NS_MAX)) {
+        true => "try a longer run, which has less of it",
+        false => remedies::OF_ANYTHING,
+    }
+}
+
+/// For a reason that keeps threads out of all samples. The CPU time of other lost ticks is in the thread's next sample.
+fn against_a_lasting_refusal(profile: &Profile) -> Option<&'static str> {
+    let losses = avoidable_losses(profile);
+    let (reason, ticks) = commonest(&losses)?;
+    let is_lasting = ["signal taken", "no signal stack", "masked"].contains(&reason);
+    let is_much = u128::from(ticks) * 20 > u128::from(losses.ticks);
+    (is_lasting && is_much).then(|| what_happened(reason).1)
 }

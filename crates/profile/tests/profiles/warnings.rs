@@ -42,7 +42,7 @@ fn no_samples_have_a_reason() {
     check(
         "process 7 3.13.0\n refused moved 12",
         expect![[r#"
-            no samples: none of 12 ticks gave a stack; try a longer run
+            no samples: none of 12 ticks gave a stack; genba trace counts calls
             100.0 % of the ticks gave no sample, most of them for the reason `moved` (100.0 %): the stack changed while genba read it; a thread's next sample counts the CPU time that passed; shares of short calls may be too small; genba trace counts calls
         "#]],
     );
@@ -137,9 +137,9 @@ fn damage_and_missing_ends() {
     "#]],
     );
     check(
-        "process 7 3.13.0\n note the disk is full\n f@a.py:1 x1000",
+        "process 7 3.13.0\n note words of a newer genba\n f@a.py:1 x1000",
         expect![[r#"
-        process 7 (CPython 3.13.0): the disk is full; genba doctor says what hinders genba here
+        process 7 (CPython 3.13.0): words of a newer genba; genba doctor says what hinders genba here
     "#]],
     );
 }
@@ -348,12 +348,6 @@ fn each_reason_for_a_lost_tick_has_a_remedy() {
 #[test]
 fn words_from_elsewhere_have_a_remedy() {
     let full = || profile(&notation::recording("process 7 3.13.0\n f@a.py:1 x1000"), &Additions::default());
-    let with_mark = |kind: MarkKind, text: &str| {
-        let mut marked = full();
-        let process = ProcessIndex::new(0);
-        marked.marks.push(Mark { process, at_ns: 1, kind, text: Some(text.to_owned()), value: None });
-        check_remedy(&marked, text);
-    };
     for text in [
         "the kernel does not tell CPU time any more (a seccomp filter): later CPU times are those of the samples",
         "this interpreter's structures are not where its version says: Python frames are left out",
@@ -361,10 +355,10 @@ fn words_from_elsewhere_have_a_remedy() {
         "--copies: the C library's memmove was not found, so copied bytes are not recorded",
         "words of a newer genba",
     ] {
-        with_mark(MarkKind::Note, text);
+        check_remedy(&with_mark(MarkKind::Note, text), text);
     }
-    for text in ["--duration is over", "the disk is full", "no memory was left", "words of a newer genba"] {
-        with_mark(MarkKind::Stopped, text);
+    for text in ["--duration is over", "no memory was left", "words of a newer genba"] {
+        check_remedy(&with_mark(MarkKind::Stopped, text), text);
     }
     for reason in [FILTERED, RIGHTS, NOT_LOADED] {
         let mut beside = full();
@@ -382,4 +376,61 @@ fn words_from_elsewhere_have_a_remedy() {
     let mut damaged = full();
     damaged.faults = vec!["newer than this genba at byte 0".to_owned(), "damaged at byte 7".to_owned()];
     check_remedy(&damaged, "damaged at byte 7");
+}
+
+fn with_mark(kind: MarkKind, text: &str) -> Profile {
+    let mut marked = profile(&notation::recording("process 7 3.13.0\n f@a.py:1 x1000"), &Additions::default());
+    let process = ProcessIndex::new(0);
+    marked.marks.push(Mark { process, at_ns: 1, kind, text: Some(text.to_owned()), value: None });
+    marked
+}
+
+/// Of the warning with these words.
+fn remedy(profile: &Profile, words: &str) -> String {
+    let found = each(profile, Weight::Cpu);
+    let warning = found.iter().find(|warning| warning.what().contains(words));
+    warning.unwrap_or_else(|| panic!("{words}: {found:?}")).remedy().to_owned()
+}
+
+/// What the agent says when it gives something up, by its cause and not by what it gave up.
+#[test]
+fn a_remedy_is_against_the_cause() {
+    const DOCTOR: &str = "use another interpreter there: genba doctor --python PATH checks it";
+    let of_gc = [
+        ("it does not export what that takes", DOCTOR),
+        ("the collector's structures are not where its version says", DOCTOR),
+        ("gc.callbacks is not the list that the collector calls", "leave gc.callbacks in its place"),
+        ("the interpreter had no memory for that", "raise the limit (ulimit -v)"),
+        ("the threshold was not set", "leave the module gc as it is"),
+        ("genba failed there", "record again; if it comes again, report it with the recording"),
+        ("the main thread did not come back to the interpreter's loop", "record again, for longer"),
+    ];
+    for (why, expected) in of_gc {
+        let text = format!("garbage collections are not recorded: {why}");
+        assert_eq!(remedy(&with_mark(MarkKind::Note, &text), &text), expected, "{why}");
+    }
+    let exit = "the heap at exit is not walked: the module atexit takes no function of genba's";
+    assert_eq!(remedy(&with_mark(MarkKind::Note, exit), exit), "leave the module atexit as it is");
+    let allocators = "--alloc: the interpreter's allocators are not its usual ones, so small objects are not counted; what comes to malloc is";
+    let expected = "record again without -X dev (PYTHONDEVMODE), tracemalloc and PYTHONMALLOC";
+    assert_eq!(remedy(&with_mark(MarkKind::Note, allocators), allocators), expected);
+    let no_memory = "no memory was left (a limit such as RLIMIT_AS)";
+    assert_eq!(remedy(&with_mark(MarkKind::Stopped, no_memory), no_memory), "raise the limit (ulimit -v)");
+}
+
+#[test]
+fn a_longer_run_is_the_remedy_only_where_it_helps() {
+    let of =
+        |recording: &str, words: &str| remedy(&profile(&notation::recording(recording), &Additions::default()), words);
+    let one = |rest: &str| of(&format!("process 7 3.13.0\n f@a.py:1 x1000\n {rest}"), "samples cover");
+    assert_eq!(one("unsampled 40ms"), "try a longer run, which has less of it");
+    assert_eq!(one("unsampled 900ms"), "genba doctor says what hinders genba here");
+    let taken = "leave SIGURG to genba: take the program's handler for it out";
+    assert_eq!(one("refused signal·taken 100\n unsampled 40ms"), taken);
+    let processes: Vec<String> =
+        (7..16).map(|pid| format!("process {pid} 3.13.0\n f@a.py:1 x1000\n unsampled 40ms\n")).collect();
+    assert_eq!(of(&processes.concat(), "samples cover"), "make fewer processes that live longer, such as a pool");
+    assert_eq!(of("process 7 3.13.0\n refused signal·taken 12", "none of 12 ticks"), taken);
+    let no_proc = "process 7 3.13.0 refused=there+is+no+/proc+here";
+    assert_eq!(of(no_proc, "recorded none of the processes"), "mount /proc there");
 }

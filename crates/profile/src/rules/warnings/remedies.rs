@@ -14,11 +14,12 @@ const OF_REFUSALS: &Remedies =
     &[("the kernel forbids", "allow these calls in its seccomp filter"), ("/proc", "mount /proc there")];
 const OF_ANY_REFUSAL: &str = "use another interpreter there: genba doctor --python PATH checks it";
 
+const MORE_MEMORY: &str = "raise the limit (ulimit -v)";
+
+/// A process that could not write has no word of its own: its recording stops without an end.
 const OF_STOPS: &Remedies = &[
     ("--duration", "a longer --duration records more"),
-    ("the disk is full", "make room, or record with -o on another disk"),
-    ("cannot be written", "record with -o in another folder"),
-    ("no memory", "raise the limit (ulimit -v)"),
+    ("no memory", MORE_MEMORY),
     ("its first thread has ended", "let the first thread wait for the others"),
     ("the kernel forbids", "allow these calls in its seccomp filter"),
     ("/proc", "mount /proc there"),
@@ -30,11 +31,15 @@ const OF_NOTES: &Remedies = &[
     ("in the dynamic linker at the fork", "record again: few forks meet such a moment"),
     ("the main thread did not come back", "record again, for longer"),
     ("gc.callbacks is not the list", "leave gc.callbacks in its place"),
+    ("the interpreter had no memory", MORE_MEMORY),
+    ("the module atexit takes no function", "leave the module atexit as it is"),
+    ("the threshold was not set", "leave the module gc as it is"),
+    ("genba failed there", "record again; if it comes again, report it with the recording"),
     ("are not recorded: ", OF_ANY_REFUSAL),
     ("is not walked: ", OF_ANY_REFUSAL),
     ("memmove was not found", "use a C library there that exports memmove, as glibc does"),
     ("was not loaded, or the program has a malloc", "record again without a malloc of its own (LD_PRELOAD)"),
-    ("allocators are not its usual ones", "unset PYTHONMALLOC"),
+    ("allocators are not its usual ones", "record again without -X dev (PYTHONDEVMODE), tracemalloc and PYTHONMALLOC"),
     ("beside too many others", "begin fewer threads at a time"),
     ("did not wait any longer", "record again on a quieter machine"),
     ("was held up at the fork", "record again on a quieter machine"),
