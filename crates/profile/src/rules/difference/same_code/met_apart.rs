@@ -1,6 +1,7 @@
 //! Names under which each recording met one function, and not the same one: this `_` of a `singledispatch` here, and that one there.
 //! Owns: that the texts say so. Never: says which is which (`homonyms` does); parses Python: it compares the lines at which functions begin, and those
 //! that these are indented under: `class`, `if` and `else`.
+//! Takes time for each line of each text, of which many recordings have few, and not for each pair of functions.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -13,18 +14,144 @@ use crate::tables::profile::Profile;
 const DECORATOR_LINES_MAX: usize = 50;
 
 /// Where a function begins: its decorators and its `def`.
-#[derive(PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Head<'t> {
     lines: Vec<&'t str>,
     /// What it is indented under, the nearest first.
     around: Vec<&'t str>,
 }
 
-impl Head<'_> {
-    fn is_in(&self, lines: &[&str]) -> bool {
-        let mut places = lines.windows(self.lines.len()).enumerate();
-        places.any(|(at, found)| found == self.lines && around(lines, at) == self.around)
+/// How many lines the heads have that end in that line.
+type Lengths<'t> = HashMap<&'t str, BTreeSet<usize>>;
+
+struct Text<'t> {
+    lines: Vec<&'t str>,
+    /// The line that each is indented under.
+    parents: Vec<Option<usize>>,
+}
+
+impl<'t> Text<'t> {
+    fn of(text: &'t str) -> Text<'t> {
+        let lines: Vec<&str> = text.lines().collect();
+        let mut parents = Vec::with_capacity(lines.len());
+        // Lines that later ones may be indented under, each deeper than the one before it.
+        let mut open: Vec<(usize, usize)> = Vec::new();
+        for (at, line) in lines.iter().enumerate() {
+            let text = line.trim_start();
+            let depth = line.len() - text.len();
+            let shallower = open.iter().rposition(|(above, _)| *above < depth);
+            parents.push(shallower.map(|position| open[position].1));
+            if !text.is_empty() && !text.starts_with('#') {
+                open.truncate(shallower.map_or(0, |position| position + 1));
+                open.push((depth, at));
+            }
+        }
+        Text { lines, parents }
     }
+
+    /// Of the function that begins there. None: the next `def` is another one's, or it is a lambda.
+    fn head(&self, first_line: u32, name: &str) -> Option<Head<'t>> {
+        let first = (first_line as usize).checked_sub(1)?;
+        let from = self.lines.get(first..)?;
+        let of_def = |line: &'t str| {
+            let line = line.trim_start();
+            line.strip_prefix("async ").unwrap_or(line).strip_prefix("def ")
+        };
+        let at = from.iter().take(DECORATOR_LINES_MAX).copied().position(|line| of_def(line).is_some())?;
+        let rest = of_def(from[at])?.strip_prefix(name.rsplit('.').next()?)?;
+        let is_its_own = rest.starts_with(['(', '[']);
+        is_its_own.then(|| self.head_between(first, first + at))
+    }
+
+    fn head_between(&self, first: usize, last: usize) -> Head<'t> {
+        let around = std::iter::successors(self.parents[first], |at| self.parents[*at]);
+        Head { lines: self.lines[first..=last].to_vec(), around: around.map(|at| self.lines[at]).collect() }
+    }
+
+    /// All heads of these lengths.
+    fn heads(&self, lengths: &Lengths) -> BTreeSet<Head<'t>> {
+        let ends = self.lines.iter().enumerate().filter_map(|(at, line)| Some((at, lengths.get(line)?)));
+        let spans =
+            ends.flat_map(|(at, lengths)| lengths.iter().map(move |length| ((at + 1).checked_sub(*length), at)));
+        spans.filter_map(|(first, last)| Some(self.head_between(first?, last))).collect()
+    }
+}
+
+/// Each text once, though many recordings have it.
+#[derive(Default)]
+struct Texts<'t> {
+    all: Vec<(FileIndex, Text<'t>)>,
+    /// Where in `all` those of each recording are.
+    of_run: Vec<HashMap<FileIndex, usize>>,
+}
+
+impl<'t> Texts<'t> {
+    fn of(runs: impl Iterator<Item = Vec<(FileIndex, &'t str)>>) -> Texts<'t> {
+        let mut texts = Texts::default();
+        let mut known: HashMap<FileIndex, Vec<(&'t str, usize)>> = HashMap::new();
+        for run in runs {
+            let mut of_run = HashMap::new();
+            for (file, text) in run {
+                let of_file = known.entry(file).or_default();
+                let same = of_file.iter().find(|(known, _)| *known == text).map(|(_, number)| *number);
+                let number = same.unwrap_or_else(|| {
+                    texts.all.push((file, Text::of(text)));
+                    of_file.push((text, texts.all.len() - 1));
+                    texts.all.len() - 1
+                });
+                of_run.insert(file, number);
+            }
+            texts.of_run.push(of_run);
+        }
+        texts
+    }
+
+    /// Of the functions of one name that begin there, each with the texts in which it was met.
+    fn heads_met(&self, name: &str, places: &BTreeSet<(usize, u32)>) -> BTreeMap<Head<'t>, BTreeSet<usize>> {
+        let mut met: BTreeMap<Head, BTreeSet<usize>> = BTreeMap::new();
+        for (text, first_line) in places {
+            if let Some(head) = self.all[*text].1.head(*first_line, name) {
+                met.entry(head).or_default().insert(*text);
+            }
+        }
+        met
+    }
+
+    /// `met`: recordings with a function, its name and its first line.
+    fn apart<'n>(&self, met: impl Iterator<Item = (usize, FileIndex, &'n str, u32)>) -> BTreeSet<(FileIndex, String)> {
+        let mut places: BTreeMap<(FileIndex, &str), BTreeSet<(usize, u32)>> = BTreeMap::new();
+        for (run, file, name, first_line) in met {
+            if let Some(text) = self.of_run[run].get(&file) {
+                places.entry((file, name)).or_default().insert((*text, first_line));
+            }
+        }
+        let several = places.into_iter().filter(|(_, places)| places.len() > 1);
+        let heads = several.map(|((file, name), places)| (file, name, self.heads_met(name, &places)));
+        let differing: Vec<_> = heads.filter(|(_, _, met)| met.len() > 1).collect();
+        let mut lengths: HashMap<FileIndex, Lengths> = HashMap::new();
+        for (file, _, met) in &differing {
+            for head in met.keys() {
+                let Some(last) = head.lines.last() else { continue };
+                lengths.entry(*file).or_default().entry(*last).or_default().insert(head.lines.len());
+            }
+        }
+        let in_text = |(file, text): &(FileIndex, Text<'t>)| lengths.get(file).map(|lengths| text.heads(lengths));
+        let found: Vec<BTreeSet<Head>> = self.all.iter().map(|text| in_text(text).unwrap_or_default()).collect();
+        let apart = differing.iter().filter(|(_, _, met)| are_apart(met, &found));
+        apart.map(|(file, name, _)| (*file, (*name).to_string())).collect()
+    }
+}
+
+/// Two of the functions were met in texts that have both. `found`: the heads in each text.
+fn are_apart<'t>(met: &BTreeMap<Head<'t>, BTreeSet<usize>>, found: &[BTreeSet<Head<'t>>]) -> bool {
+    let mut taken = BTreeSet::new();
+    if !met.values().flatten().all(|text| taken.insert(*text)) {
+        // One text has both. From here on there are no more functions than texts.
+        return true;
+    }
+    let also_has = |texts: &BTreeSet<usize>, other: &Head<'t>| texts.iter().any(|text| found[*text].contains(other));
+    let mut pairs = met.iter().enumerate().flat_map(|(nth, one)| met.iter().take(nth).map(move |other| (one, other)));
+    pairs.any(|(one, other)| also_has(one.1, other.0) && also_has(other.1, one.0))
 }
 
 /// Two recordings have a function of that name, each with another head, and the texts of both have both heads. `first_lines`: of each run.
@@ -33,78 +160,39 @@ pub fn met_apart(
     runs: &[(&Profile, &HashMap<String, FileIndex>)],
     first_lines: &[FirstLines],
 ) -> BTreeSet<(FileIndex, String)> {
-    let texts: Vec<HashMap<FileIndex, Vec<&str>>> = runs.iter().map(|(profile, files)| texts(profile, files)).collect();
-    let mut heads_of: BTreeMap<(FileIndex, &str), Vec<(usize, Head)>> = BTreeMap::new();
-    for (position, first_lines) in first_lines.iter().enumerate() {
-        for (file, name, first_line) in first_lines.iter() {
-            let head = texts[position].get(&file).and_then(|lines| head(lines, first_line, name));
-            heads_of.entry((file, name)).or_default().extend(head.map(|head| (position, head)));
-        }
-    }
-    let has = |run: usize, file: FileIndex, head: &Head| texts[run].get(&file).is_some_and(|lines| head.is_in(lines));
-    let are_two = |file: FileIndex, one: &(usize, Head), other: &(usize, Head)| {
-        one.1 != other.1 && [one.0, other.0].iter().all(|run| has(*run, file, &one.1) && has(*run, file, &other.1))
-    };
-    let mut apart = BTreeSet::new();
-    for ((file, name), heads) in &heads_of {
-        let differ = heads.iter().any(|(_, head)| *head != heads[0].1);
-        if differ && heads.iter().any(|one| heads.iter().any(|other| are_two(*file, one, other))) {
-            apart.insert((*file, (*name).to_string()));
-        }
-    }
-    apart
+    let texts = Texts::of(runs.iter().map(|(profile, files)| texts(profile, files)));
+    let met = first_lines.iter().enumerate();
+    texts.apart(met.flat_map(|(run, lines)| lines.iter().map(move |(file, name, line)| (run, file, name, line))))
 }
 
-/// The lines of each file whose whole text is known.
-fn texts<'p>(profile: &'p Profile, files: &HashMap<String, FileIndex>) -> HashMap<FileIndex, Vec<&'p str>> {
-    let lines = |path: &String| Some(whole(profile.sources.get(path)?)?.lines().collect::<Vec<&'p str>>());
-    files.iter().filter_map(|(path, file)| Some((*file, lines(path)?))).collect()
-}
-
-/// Of the function that begins there. None: the next `def` is another one's, or it is a lambda.
-fn head<'t>(lines: &[&'t str], first_line: u32, name: &str) -> Option<Head<'t>> {
-    let first = (first_line as usize).checked_sub(1)?;
-    let from = lines.get(first..)?;
-    let of_def = |line: &'t str| {
-        let line = line.trim_start();
-        line.strip_prefix("async ").unwrap_or(line).strip_prefix("def ")
-    };
-    let at = from.iter().take(DECORATOR_LINES_MAX).copied().position(|line| of_def(line).is_some())?;
-    let rest = of_def(from[at])?.strip_prefix(name.rsplit('.').next()?)?;
-    let is_its_own = rest.starts_with(['(', '[']);
-    is_its_own.then(|| Head { lines: from[..=at].to_vec(), around: around(lines, first) })
-}
-
-/// The lines that this one is indented under, the nearest first.
-fn around<'t>(lines: &[&'t str], at: usize) -> Vec<&'t str> {
-    let depth_of = |line: &str| line.len() - line.trim_start().len();
-    let mut depth = lines.get(at).map_or(0, |line| depth_of(line));
-    let mut found = Vec::new();
-    for line in lines.iter().take(at).rev() {
-        if depth == 0 {
-            break;
-        }
-        let text = line.trim_start();
-        if depth_of(line) < depth && !text.is_empty() && !text.starts_with('#') {
-            depth = depth_of(line);
-            found.push(*line);
-        }
-    }
-    found
+/// The whole text of each file that is known.
+fn texts<'p>(profile: &'p Profile, files: &HashMap<String, FileIndex>) -> Vec<(FileIndex, &'p str)> {
+    let text = |path: &String| whole(profile.sources.get(path)?);
+    files.iter().filter_map(|(path, file)| Some((*file, text(path)?))).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::head;
+    use super::*;
+
+    fn file() -> FileIndex {
+        FileIndex::of(0)
+    }
+
+    fn of_texts<'t>(runs: &[&'t str]) -> Texts<'t> {
+        Texts::of(runs.iter().map(|text| vec![(file(), *text)]))
+    }
 
     #[test]
     fn a_function_begins_at_its_def() {
         let text = "@cost.register\n@cache\ndef _(x: list):\n    return 1\nclass A:\n    @property\n    async def value[T](self):\n        pass\nkey = lambda row: row\ndef later(): pass\n";
-        let lines: Vec<&str> = text.lines().collect();
+        let text = Text::of(text);
         let of = |first_line: u32, name: &str| {
-            let found = head(&lines, first_line, name)?;
-            assert!(found.is_in(&lines));
-            Some(found.around.iter().rev().chain(&found.lines).map(|line| line.trim()).collect::<Vec<_>>().join(" > "))
+            let found = text.head(first_line, name)?;
+            let words = found.around.iter().rev().chain(&found.lines).map(|line| line.trim()).collect::<Vec<_>>();
+            let lengths = HashMap::from([(*found.lines.last()?, BTreeSet::from([found.lines.len()]))]);
+            assert!(text.heads(&lengths).contains(&found));
+            Some(words.join(" > "))
         };
         assert_eq!(of(1, "_").as_deref(), Some("@cost.register > @cache > def _(x: list):"));
         assert_eq!(of(3, "_").as_deref(), Some("def _(x: list):"));
@@ -117,11 +205,46 @@ mod tests {
     #[test]
     fn what_a_function_is_indented_under_is_part_of_its_head() {
         let text = "class A:\n    if X:\n        def f(self):\n            pass\n\n        # no\n    else:\n        def f(self):\n            pass\n";
-        let lines: Vec<&str> = text.lines().collect();
-        let around_of = |first_line: u32| head(&lines, first_line, "A.f").map(|head| head.around);
+        let whole = Text::of(text);
+        let around_of = |first_line: u32| whole.head(first_line, "A.f").map(|head| head.around);
         assert_eq!(around_of(3), Some(vec!["    if X:", "class A:"]));
         assert_eq!(around_of(8), Some(vec!["    else:", "class A:"]));
-        let without_else = &lines[..6];
-        assert!(!head(&lines, 8, "A.f").is_some_and(|head| head.is_in(without_else)));
+        let without_else = Text::of(&text[..text.find("    else:").expect("an else")]);
+        let lengths = HashMap::from([("        def f(self):", BTreeSet::from([1]))]);
+        let has = |text: &Text| text.heads(&lengths).contains(&whole.head(8, "A.f").expect("a head"));
+        assert_eq!((has(&whole), has(&without_else)), (true, false));
+    }
+
+    #[test]
+    fn two_functions_are_apart_where_both_texts_have_both() {
+        let apart = |texts: &[&str], met: &[(usize, u32)]| {
+            let met = met.iter().map(|(run, line)| (*run, file(), "_", *line));
+            !of_texts(texts).apart(met).is_empty()
+        };
+        let both = "def _(x: list):\n    pass\ndef _(x: dict):\n    pass\n";
+        let moved = "import os\ndef _(x: list):\n    pass\ndef _(x: dict):\n    pass\n";
+        let edited = "def _(x: list, more):\n    pass\ndef _(x: dict):\n    pass\n";
+        assert!(apart(&[both, both], &[(0, 1), (1, 3)]));
+        assert!(apart(&[both, moved], &[(0, 1), (1, 4)]));
+        assert!(!apart(&[both, moved], &[(0, 1), (1, 2)]), "the same one");
+        assert!(!apart(&[both, edited], &[(0, 1), (1, 1)]), "the text of each has one of them");
+        assert!(!apart(&[both, edited], &[(0, 1), (1, 3)]), "the first one may have become the second");
+    }
+
+    /// Forty recordings of two texts, which differ in the `def` of each of two thousand functions. To look through a text for each pair of recordings
+    /// and each function would be billions of lines.
+    #[test]
+    fn many_recordings_of_a_large_file_that_was_edited_take_no_time() {
+        const FUNCTIONS: u32 = 2000;
+        let text =
+            |more: &str| (0..FUNCTIONS).map(|nth| format!("def f{nth}(row{more}):\n    pass\n")).collect::<String>();
+        let (before, after) = (text(""), text(", key"));
+        let runs: Vec<&str> = (0..40).map(|run| if run < 20 { before.as_str() } else { after.as_str() }).collect();
+        let texts = of_texts(&runs);
+        assert_eq!(texts.all.len(), 2, "each text is looked through once");
+        let names: Vec<String> = (0..FUNCTIONS).map(|nth| format!("f{nth}")).collect();
+        let functions = || names.iter().zip(0..).map(|(name, nth): (&String, u32)| (name.as_str(), 2 * nth + 1));
+        let met = (0..runs.len()).flat_map(|run| functions().map(move |(name, line)| (run, file(), name, line)));
+        assert_eq!(texts.apart(met), BTreeSet::new());
     }
 }
