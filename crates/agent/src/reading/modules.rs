@@ -152,14 +152,15 @@ impl Loaded {
             return false;
         }
         let mut listing = std::mem::take(&mut self.listing);
-        self.changes = listing.read();
+        let changes_before = std::mem::replace(&mut self.changes, listing.read());
+        let none_went = self.changes.only_came_since(changes_before);
+        let found: Vec<Found> = listing.files(&self.modules, none_went).collect();
+        self.listing = listing;
         let next = self.generation + 1;
         let before: Vec<bool> = self.modules.iter().map(|module| module.mapped).collect();
         for module in &mut self.modules {
             module.mapped = false;
         }
-        let found: Vec<Found> = listing.files(&self.modules).collect();
-        self.listing = listing;
         for file in found {
             match file {
                 Found::Known(index) => self.modules[index].mapped = true,
@@ -415,6 +416,41 @@ mod tests {
             loaded.modules.iter().filter(|module| module.path.contains("copy-") && !module.compiled.rows.is_empty());
         assert!(rows.count() <= UNLOADED_MAX + 1);
         assert!(loaded.modules.len() <= at_first + UNLOADED_MAX + 2, "{} of {at_first}", loaded.modules.len());
+    }
+
+    /// The next one often lies where the one before it lay, and nobody looked in between.
+    #[test]
+    fn another_file_of_the_same_name_is_another_one() {
+        const LIBRARIES: [&str; 2] = ["libm.so.6", "libresolv.so.2"];
+        let mut loaded = Loaded::new();
+        let open = |path: &str| {
+            let path = CString::new(path).unwrap();
+            // SAFETY: the path ends in NUL.
+            let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW) };
+            assert!(!handle.is_null());
+            handle
+        };
+        for name in LIBRARIES {
+            open(name);
+        }
+        loaded.refresh();
+        let found = |loaded: &Loaded, end: &str| {
+            let module = loaded.modules.iter().find(|module| module.mapped && module.path.ends_with(end));
+            module.map(|module| (module.path.clone(), module.build_id.clone())).unwrap()
+        };
+        let models = LIBRARIES.map(|name| found(&loaded, name));
+        assert_ne!(models[0].1, models[1].1);
+        let path = std::env::temp_dir().join(format!("genba-one-name-{}.so", std::process::id()));
+        let name = path.to_str().unwrap();
+        for (model, build_id) in models {
+            std::fs::copy(model, &path).unwrap();
+            let handle = open(name);
+            assert!(loaded.refresh(), "the list changed");
+            assert_eq!(found(&loaded, name).1, build_id);
+            std::fs::remove_file(&path).unwrap();
+            // SAFETY: closed once.
+            assert_eq!(unsafe { libc::dlclose(handle) }, 0);
+        }
     }
 
     #[test]

@@ -49,6 +49,12 @@ impl Changes {
         changes
     }
 
+    /// Whether each file that was there `before` has been there since. One that came to another namespace, or to one while another went, makes
+    /// the two counts grow apart.
+    pub(super) const fn only_came_since(self, before: Changes) -> bool {
+        self.loaded.wrapping_sub(before.loaded) == self.present.wrapping_sub(before.present)
+    }
+
     /// In the linker's callback.
     pub(in crate::reading) fn told_by(info: &libc::dl_phdr_info) -> Changes {
         match Changes::of_words() {
@@ -230,6 +236,18 @@ mod tests {
             assert_ne!(Changes::now(), with_it);
         }
         agrees();
+    }
+
+    #[test]
+    fn files_only_came_where_both_counts_grew_alike() {
+        let since = |(loaded, present), (loaded_before, present_before)| {
+            let before = Changes { loaded: loaded_before, present: present_before };
+            Changes { loaded, present }.only_came_since(before)
+        };
+        assert!(since((7, 7), (7, 7)) && since((9, 6), (7, 4)));
+        assert!(!since((7, 6), (7, 7)), "one went");
+        assert!(!since((8, 7), (7, 7)), "one went and one came, or one came to another namespace");
+        assert!(!since((9, 6), (7, 7)));
     }
 
     #[test]

@@ -105,16 +105,18 @@ impl Listing {
         });
     }
 
-    /// The files with code. Their notes and sections are read now, when a `dlclose` may have unmapped them.
-    pub(super) fn files<'a>(&'a self, known: &'a [Module]) -> impl Iterator<Item = Found> + 'a {
-        self.files.iter().filter_map(|noted| {
+    /// The files with code. Their notes and sections are read now, when a `dlclose` may have unmapped them. `none_went`: since the list before this
+    /// one. Then a known file that was in that list is the same, and its notes are not read again: a program that imports a hundred libraries changes
+    /// the list a hundred times.
+    pub(super) fn files<'a>(&'a self, known: &'a [Module], none_went: bool) -> impl Iterator<Item = Found> + 'a {
+        self.files.iter().filter_map(move |noted| {
             let name = String::from_utf8_lossy(&self.names[noted.name.clone()]);
-            found(noted.bias, &self.headers[noted.headers.clone()], &name, known)
+            found(noted.bias, &self.headers[noted.headers.clone()], &name, (known, none_went))
         })
     }
 }
 
-fn found(bias: u64, headers: &[libc::Elf64_Phdr], name: &str, known: &[Module]) -> Option<Found> {
+fn found(bias: u64, headers: &[libc::Elf64_Phdr], name: &str, (known, none_went): (&[Module], bool)) -> Option<Found> {
     const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
     const NOTE_BYTES_MAX: u64 = 1 << 16;
     let (mut start, mut end, mut header_address) = (u64::MAX, 0, None);
@@ -140,6 +142,10 @@ fn found(bias: u64, headers: &[libc::Elf64_Phdr], name: &str, known: &[Module]) 
     }
     if start >= end {
         return None;
+    }
+    let has_stayed = |known: &Module| known.mapped && (known.bias, known.start) == (bias, start);
+    if none_went && let Some(index) = known.iter().position(has_stayed) {
+        return Some(Found::Known(index));
     }
     let is_mapped = |first: u64, behind: u64| {
         segments.iter().any(|&(start, end)| start <= first && first < behind && behind <= end)
