@@ -40,9 +40,10 @@ impl Key {
         Some(Key([first, hasher.finish()]))
     }
 
-    fn slot(self, agent: Agent) -> u64 {
+    /// Two, so that two files which share one do not push each other out at each run.
+    fn slots(self, agent: Agent) -> [u64; 2] {
         let (Key([_, hash]), Agent(agent)) = (self, agent);
-        (hash ^ agent) % SLOTS
+        [(hash ^ agent) % SLOTS, (hash ^ agent) / SLOTS % SLOTS]
     }
 }
 
@@ -73,12 +74,11 @@ impl Kept {
 
     pub(super) fn read(&self, key: Key) -> Option<Compiled> {
         let folder = self.folder()?;
-        let file = Descriptor::open_at(
-            Some(&folder),
-            &self.name("", key),
-            libc::O_RDONLY | libc::O_NOFOLLOW | libc::O_NONBLOCK,
-        )
-        .ok()?;
+        key.slots(self.agent).into_iter().find_map(|slot| self.read_slot(&folder, slot, key))
+    }
+
+    fn read_slot(&self, folder: &Descriptor, slot: u64, key: Key) -> Option<Compiled> {
+        let file = open(folder, slot)?;
         let mut bytes = vec![0; file.private_bytes(libc::S_IFREG).filter(|&bytes| bytes <= BYTES_MAX)?];
         let mut at = 0;
         while let more @ 1.. = file.read(&mut bytes[at..])?.len() {
@@ -101,11 +101,16 @@ impl Kept {
             unsafe { libc::mkdir(path.as_ptr(), 0o700) };
         }
         let Some(folder) = self.folder() else { return };
-        folder.put(&self.name(".", key), &self.name("", key), &bytes);
+        let slot = self.slot_for(&folder, key);
+        folder.put(&name(".", slot), &name("", slot), &bytes);
     }
 
-    fn name(&self, before: &str, key: Key) -> CString {
-        CString::new(format!("{before}{}", key.slot(self.agent))).unwrap_or_default()
+    /// The first that is free or has this key; else the first.
+    fn slot_for(&self, folder: &Descriptor, key: Key) -> u64 {
+        let (Agent(agent), Key([build_id, hash])) = (self.agent, key);
+        let slots = key.slots(self.agent);
+        let is_open = |slot: u64| holder(folder, slot).is_none_or(|holder| holder == [agent, build_id, hash]);
+        slots.into_iter().find(|&slot| is_open(slot)).unwrap_or(slots[0])
     }
 
     fn folder(&self) -> Option<Descriptor> {
@@ -113,6 +118,23 @@ impl Kept {
         let folder = Descriptor::open_at(None, self.folder.as_ref()?, folder).ok()?;
         folder.private_bytes(libc::S_IFDIR).map(|_| folder)
     }
+}
+
+fn name(before: &str, slot: u64) -> CString {
+    CString::new(format!("{before}{slot}")).unwrap_or_default()
+}
+
+fn open(folder: &Descriptor, slot: u64) -> Option<Descriptor> {
+    let flags = libc::O_RDONLY | libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    Descriptor::open_at(Some(folder), &name("", slot), flags).ok()
+}
+
+/// Whose rows lie there, as the head says: the library and the key. `None`: nobody's.
+fn holder(folder: &Descriptor, slot: u64) -> Option<[u64; 3]> {
+    let file = open(folder, slot)?;
+    let mut bytes = [0; 24];
+    let (words, _) = file.read(&mut bytes)?.as_chunks::<8>();
+    Some(words.first_chunk::<3>()?.map(u64::from_le_bytes))
 }
 
 const HEAD_WORDS: usize = 6;
@@ -210,7 +232,7 @@ mod tests {
         kept.write(key, &compiled());
         assert_eq!(kept.read(key).as_ref().map(content), Some(content(&compiled())));
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "nothing unfinished is left");
-        let file = folder.join(kept.name("", key).to_str().unwrap());
+        let file = first_file(&folder, "", &kept, key);
         let allow = |path: &std::path::Path, mode| {
             std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
         };
@@ -242,6 +264,25 @@ mod tests {
         std::fs::remove_dir_all(&folder).unwrap();
     }
 
+    #[test]
+    fn two_files_that_share_a_place_are_both_kept() {
+        let folder = temporary("shared");
+        let kept = beside(&folder, "one");
+        let slots = |key: Key| key.slots(kept.agent);
+        let mut keys = (0..).map(|hash| Key([1, hash])).filter(|key| slots(*key)[0] == 7 && slots(*key)[1] != 7);
+        let pair = [keys.next().unwrap(), keys.next().unwrap()];
+        for key in pair.into_iter().chain(pair) {
+            kept.write(key, &compiled());
+        }
+        assert!(pair.iter().all(|key| kept.read(*key).is_some()));
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2, "each in one place");
+        // A third one, with no free place, takes the first.
+        let third = keys.find(|key| slots(*key)[1] == slots(pair[1])[1]).unwrap();
+        kept.write(third, &compiled());
+        assert!(kept.read(third).is_some() && kept.read(pair[0]).is_none() && kept.read(pair[1]).is_some());
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
     /// Threads, which have one pid, as processes of two containers may.
     #[test]
     fn who_writes_at_the_same_time_or_was_killed_leaves_whole_files() {
@@ -257,8 +298,7 @@ mod tests {
                 assert_eq!(kept.read(key).map(|found| found.functions.len()), Some(most.functions.len()));
             }
         });
-        let file = folder.join(kept.name("", key).to_str().unwrap());
-        let unfinished = folder.join(kept.name(".", key).to_str().unwrap());
+        let [file, unfinished] = ["", "."].map(|before| first_file(&folder, before, &kept, key));
         std::fs::rename(&file, &unfinished).unwrap();
         std::fs::File::options().write(true).open(&unfinished).unwrap().set_len(5000).unwrap();
         kept.write(key, &compiled());
@@ -269,6 +309,10 @@ mod tests {
 
     fn temporary(name: &str) -> std::path::PathBuf {
         std::env::temp_dir().join(format!("genba-kept-{name}-{}", std::process::id()))
+    }
+
+    fn first_file(folder: &std::path::Path, before: &str, kept: &Kept, key: Key) -> std::path::PathBuf {
+        folder.join(name(before, key.slots(kept.agent)[0]).to_str().unwrap())
     }
 
     fn beside(folder: &std::path::Path, agent: &str) -> Kept {
