@@ -19,7 +19,9 @@ mod sources;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
+use std::panic::resume_unwind;
 use std::path::Path;
+use std::thread;
 
 use genba_format::{BlockHeader, ProcessKey, Recording, VERSION, compress, encode_block, proto};
 use genba_profile::build::Additions;
@@ -142,9 +144,28 @@ fn of_hits(mut hits: Hits, places: Places<'_>) -> (Additions, Vec<String>) {
     for (path, file) in &mut hits.files {
         file.is_users_own &= !is_in(&packages, path);
     }
-    let c_names::Found { names: c_names, places: c_places } = c_names::find(places.root, &hits.modules);
-    let (sources, left_out) = sources::read(&hits.files, places);
+    let (c_names::Found { names: c_names, places: c_places }, (sources, left_out)) = names_and_sources(&hits, places);
     (Additions { c_names, c_places, sources, packages, ..Additions::default() }, left_out)
+}
+
+/// Side by side, where nobody has to be asked for a text: a reader waits for both at the end of a run.
+fn names_and_sources(hits: &Hits, places: Places<'_>) -> (c_names::Found, (Vec<proto::Source>, Vec<String>)) {
+    let Places { root, told, typed, source } = places;
+    let names = || c_names::find(root, &hits.modules);
+    if typed.is_some() {
+        return (names(), sources::read(&hits.files, places));
+    }
+    let read = || sources::read(&hits.files, Places { root, told, typed: None, source });
+    thread::scope(|scope| {
+        let other = thread::Builder::new().spawn_scoped(scope, read);
+        let names = names();
+        let sources = match other {
+            Ok(other) => other.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            // No thread is to be had.
+            Err(_) => read(),
+        };
+        (names, sources)
+    })
 }
 
 /// With a process key of their own. `times_ns`: when they begin and end.

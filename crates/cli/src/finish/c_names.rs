@@ -45,6 +45,9 @@ pub fn find(root: &Root, modules: &BTreeMap<HitModule, HitAddresses>) -> Found {
     unknown
         .sort_by_cached_key(|one| Reverse(root.metadata(Path::new(&one.module.path)).map_or(0, |found| found.len())));
     of_modules.extend(learned(root, &unknown));
+    if let Some(kept) = unknown.iter().find_map(|one| one.kept.as_ref()) {
+        kept.make_room();
+    }
     of_modules.sort_unstable_by_key(|&(module, _)| module);
     let mut found = Found::default();
     for (_, Found { names, places }) in of_modules {

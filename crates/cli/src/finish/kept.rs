@@ -85,7 +85,14 @@ impl Kept {
             return;
         }
         let _ = DirBuilder::new().mode(0o700).create(&self.folder);
-        if is_private(&self.folder) && put(&self.folder, &self.name, 0o600, &bytes).is_ok() {
+        if is_private(&self.folder) {
+            let _ = put(&self.folder, &self.name, 0o600, &bytes);
+        }
+    }
+
+    /// Once, after all that was learned is written: it looks at each file of the folder.
+    pub fn make_room(&self) {
+        if is_private(&self.folder) {
             make_room(&self.folder, FOLDER_BYTES_MAX);
         }
     }
