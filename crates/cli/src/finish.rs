@@ -161,7 +161,7 @@ fn names_and_sources(hits: &Hits, places: Places<'_>) -> (c_names::Found, (Vec<p
         let names = names();
         let sources = match other {
             Ok(other) => other.join().unwrap_or_else(|panic| resume_unwind(panic)),
-            // No thread is to be had.
+            // No more threads can be made.
             Err(_) => read(),
         };
         (names, sources)
