@@ -13,6 +13,9 @@ use std::time::Duration;
 
 use genba_profile::build;
 use genba_profile::collections::{Run, summary};
+use genba_profile::warnings;
+use genba_profile::warnings::warning::Warning;
+use genba_profile::weight::Weight;
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
@@ -160,17 +163,38 @@ impl<'a> Runs<'a> {
         let file = RecordingFile::open(Some(recording))?;
         let profile = build::promoted(file.profile_in_window(None));
         let Some(summary) = summary(&profile).filter(|_| !profile.collectors.is_empty()) else {
-            let texts = profile.marks.iter().filter_map(|mark| mark.text.clone());
-            let notes = texts.filter(|text| text.contains("garbage collections"));
-            let mut failure = Failure::no(format!("{}: its collections were not recorded", self.named(number, way)));
-            for note in notes {
-                failure = failure.detail(note);
-            }
-            return Err(failure
-                .detail("a program that ends within a few milliseconds is over before genba can set a threshold")
-                .hint("try it on a longer run; genba run --gc on the same program says more"));
+            let told = warnings::each(&profile, Weight::Cpu).into_iter();
+            let told: Vec<Warning> = told.filter(|warning| warning.what().contains("garbage collections")).collect();
+            return Err(not_recorded(&self.named(number, way), &told));
         };
         let threshold = self.asked.threshold.first().copied().map(u64::from).filter(|_| way == Way::WithIt);
         Ok(Run::of(&profile, &summary, threshold))
+    }
+}
+
+/// `told`: what the recording says of its collections.
+fn not_recorded(run: &str, told: &[Warning]) -> Failure {
+    let failure = Failure::no(format!("{run}: its collections were not recorded"));
+    match told.first() {
+        Some(first) => {
+            told.iter().fold(failure, |failure, warning| failure.detail(warning.what())).hint(first.remedy())
+        }
+        None => failure
+            .detail("a program that ends within a few milliseconds is over before genba can set a threshold")
+            .hint("try it on a longer run; genba run --gc on the same program says more"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::not_recorded;
+    use genba_profile::warnings::warning::Warning;
+
+    #[test]
+    fn the_hint_is_against_the_cause() {
+        let told = [Warning::new("process 7: garbage collections are not recorded: no memory", "raise the limit")];
+        let expected = "error: run 1 of 13: its collections were not recorded\n  process 7: garbage collections are not recorded: no memory\nhint: raise the limit";
+        assert_eq!(not_recorded("run 1 of 13", &told).to_string(), expected);
+        assert!(not_recorded("run 1 of 13", &[]).to_string().contains("\nhint: try it on a longer run; "));
     }
 }
