@@ -276,7 +276,7 @@ impl Sampler {
                     }
                     self.flush(None);
                 }
-                if self.recorder.stopped.is_some() {
+                if self.recorder.has_stopped {
                     // What was to be written is not there, and is not told as done.
                     self.end("stopped");
                     return Some(ThreadEnd::Ended);
@@ -339,7 +339,7 @@ impl Sampler {
             self.recorder.mark(proto::MarkKind::Stopped, words, 0);
             return Some("last thread");
         }
-        self.recorder.stopped.is_some().then_some("stopped")
+        self.recorder.has_stopped.then_some("stopped")
     }
 
     /// In words, why no thread can be looked at with them.

@@ -83,8 +83,8 @@ pub struct Recorder {
     tsc: Calibration,
     /// A thread of the program writes: its CPU is not genba's.
     pub by_program: bool,
-    /// Set when a write failed: nothing more is written.
-    pub stopped: Option<String>,
+    /// A write failed: nothing more is written, not even why. Readers see a recording that stops without an end.
+    pub has_stopped: bool,
 }
 
 impl Recorder {
@@ -124,7 +124,7 @@ impl Recorder {
         let before = std::mem::replace(self, next);
         self.buffer = before.buffer;
         self.tsc = before.tsc;
-        self.stopped = before.stopped;
+        self.has_stopped = before.has_stopped;
         // Less what this thread used before: with its clock added, that is what it used since.
         self.cpu_genba_before_ns = 0_u64.wrapping_sub(own_ns);
         self.set_file(file);
@@ -161,7 +161,7 @@ impl Recorder {
             handler_runs: 0,
             tsc: Calibration::now(),
             by_program: false,
-            stopped: None,
+            has_stopped: false,
         }
     }
 
@@ -450,7 +450,7 @@ impl Recorder {
     }
 
     fn write(&mut self, block: proto::Block, end_ns: u64) {
-        if self.stopped.is_some() {
+        if self.has_stopped {
             return;
         }
         let is_last = block.end.is_some();
@@ -461,23 +461,21 @@ impl Recorder {
             let words = if is_last { None } else { self.last_words(end_ns) };
             self.append(&buffer, words);
         } else {
-            self.stopped = Some("a block is too large".to_owned());
+            self.has_stopped = true;
         }
         self.buffer = buffer;
     }
 
     fn append(&mut self, block: &[u8], words: Option<Box<LastWords>>) {
         let Some(file) = &self.file else {
-            self.stopped = Some("the recording cannot be opened".to_owned());
+            self.has_stopped = true;
             return;
         };
-        match file.write(block) {
-            Ok(()) => {
-                self.sequence += 1;
-                last_words::set_last_words(words);
-            }
-            Err(0) => self.stopped = Some("the disk is full".to_owned()),
-            Err(errno) => self.stopped = Some(format!("the recording cannot be written (errno {errno})")),
+        if file.write(block).is_ok() {
+            self.sequence += 1;
+            last_words::set_last_words(words);
+        } else {
+            self.has_stopped = true;
         }
     }
 
