@@ -1,8 +1,9 @@
-"""Children that cannot load genba's libraries: programs of musl, however they are started, and scripts that they interpret; static and setuid programs.
-They run as without genba, and the recording counts them."""
+"""Children that cannot load genba's libraries: programs of musl and of 32 bits, however they are started, and scripts that they interpret; static and
+setuid programs. They run as without genba, and the recording counts them, and a Python below them that is not in it."""
 
 import os
 import shutil
+import struct
 import subprocess
 from pathlib import Path
 
@@ -69,7 +70,38 @@ def of_musl(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_programs_of_musl(workshop: Workshop, of_musl: Path) -> None:
     if workshop.interpreter.root is not None:
         pytest.skip("the Debian sid folder has no musl")
-    other = workshop.take(of_musl)
+    assert_started_as_alone(workshop, workshop.take(of_musl), "musl")
+
+
+# At 0x400054, behind the headers. Exit code 3 with a variable that begins with LD_P, else it says hello.
+OF_32_BITS = bytes.fromhex(
+    "8b0c24 8d748c08"  # esi: the environment, behind the words
+    "8b06 85c0 7412"  # its next variable; behind the last one on to `hello`
+    "83c604 81384c445f50 75ef bb03000000 eb18"
+    "b804000000 bb01000000 b992004000 ba06000000 cd80 31db"  # write(1, 0x400092, 6)
+    "b801000000 cd80"
+)
+
+
+@pytest.fixture
+def of_32_bits(tmp_path: Path) -> Path:
+    """One segment. A program of 32 bits with a loader needs libraries that no machine of ours has; what it is given does not depend on that."""
+    code, base, path = OF_32_BITS + b"hello\n", 0x400000, tmp_path / "other"
+    head = b"\x7fELF" + bytes([1, 1, 1]) + bytes(9) + struct.pack("<HHIIIIIHHHHHH", 2, 3, 1, base + 84, 52, 0, 0, 52, 32, 1, 0, 0, 0)
+    path.write_bytes(head + struct.pack("<IIIIIIII", 1, 0, base, base, 84 + len(code), 84 + len(code), 5, 4096) + code)
+    path.chmod(0o755)
+    try:
+        assert subprocess.run([path], env={"LD_PRELOAD": "/nowhere"}).returncode == 3
+    except OSError as error:
+        pytest.skip(f"this kernel runs no 32-bit programs: {error}")
+    return path
+
+
+def test_programs_of_32_bits(workshop: Workshop, of_32_bits: Path) -> None:
+    assert_started_as_alone(workshop, workshop.take(of_32_bits), "32-bit")
+
+
+def assert_started_as_alone(workshop: Workshop, other: str, reason: str) -> None:
     program = workshop.write("starts.py", PROGRAM)
     command = [workshop.interpreter.path, program, workshop.place.inside, other]
     alone = subprocess.run(command, env=workshop.place.environment({}), capture_output=True, text=True, timeout=60, cwd=workshop.place.outside)
@@ -77,7 +109,7 @@ def test_programs_of_musl(workshop: Workshop, of_musl: Path) -> None:
     run = workshop.run_target(command, flags=("--quiet",))
     assert (run.exit_code, run.stdout, run.stderr) == (0, alone.stdout, "")
     assert len(run.profile()["processes"]) >= 2
-    assert_counted(run, [(other, "musl", 13), ("./other", "musl", 1)])
+    assert_counted(run, [(other, reason, 13), ("./other", reason, 1)])
 
 
 @pytest.mark.parametrize("how", ["execl", "execlp", "execle"])
@@ -157,3 +189,31 @@ print(min(grown() for _ in range(3)) < 1000)
     run = workshop.run_target(command, flags=("--quiet",))
     assert (run.exit_code, run.stdout, run.stderr) == (0, alone.stdout, "")
     assert_counted(run, [(other, "musl", 303)])
+
+
+BECOMES = "#include <unistd.h>\nint main(int count, char **words) { execv(words[1], words + 1); return 9; }\n"
+BELOW = """
+import subprocess, sys
+becomes, work = sys.argv[1:]
+print(subprocess.run([becomes, sys.executable, "-c", work], capture_output=True, text=True))
+"""
+WORK = "import time\nend = time.process_time() + 0.6\nwhile time.process_time() < end: sum(range(3000))\nprint('worked')\n"
+
+
+@pytest.mark.parametrize("compiler", [("musl-gcc",), ("gcc", "-static")], ids=["musl", "static"])
+def test_a_python_that_such_a_program_becomes(workshop: Workshop, compiler: tuple[str, ...]) -> None:
+    """A static program hands genba's variables on. One of musl has none of them: what it becomes is named, with its time."""
+    if workshop.interpreter.root is not None or shutil.which(compiler[0]) is None:
+        pytest.skip(f"no {compiler[0]} here")
+    (workshop.place.outside / "becomes.c").write_text(BECOMES)
+    subprocess.run([*compiler, "-O1", "-o", "becomes", "becomes.c"], cwd=workshop.place.outside, check=True)
+    becomes = f"{workshop.place.inside}/becomes"
+    run = workshop.run(workshop.write("below.py", BELOW), becomes, WORK)
+    assert run.exit_code == 0 and "returncode=0, stdout='worked\\n', stderr=''" in run.stdout, run
+    rows = {(row["reason"], row["python"], row["count"]): row for row in run.report_json()["not_followed"]}
+    if compiler[0] == "gcc":
+        assert set(rows) == {("static", False, 1)} and len(run.profile()["processes"]) == 2, run.stderr
+        return
+    unfollowed = ("environment emptied or filtered", True, 1)
+    assert set(rows) == {("musl", False, 1), unfollowed} and len(run.profile()["processes"]) == 1, run.stderr
+    assert 0 < rows[unfollowed]["cpu_ns"] and "a Python of this run was not followed" in run.stderr, run.stderr
