@@ -132,6 +132,8 @@ TABLE: dict[str, Row] = {
     "tests/harmless/surroundings/test_other_loaders.py": Spread(IN_THE_OPEN),
     "tests/harmless/processes/test_privileges.py::test_while_genba_is_attached": Spread(TWO),
     "tests/harmless/processes/test_processes.py": Spread(IN_THE_OPEN),
+    # Django's tests need 3.13, which has the first, the third, … of its programs.
+    "tests/harmless/processes/test_real_programs.py": Spread(IN_THE_OPEN),
     # Their short forms are skipped elsewhere.
     "tests/harmless/surroundings/test_seccomp.py::test_a_filter_of_a_wrapper": ONE,
     "tests/harmless/surroundings/test_seccomp.py::test_a_filter_of_its_own": ONE,
