@@ -85,7 +85,7 @@ OF_32_BITS = bytes.fromhex(
 
 @pytest.fixture
 def of_32_bits(tmp_path: Path) -> Path:
-    """One segment. A program of 32 bits with a loader needs libraries that no machine of ours has; what it is given does not depend on that."""
+    """One segment. With a loader it would need libraries that few machines have; what it is given does not depend on that."""
     code, base, path = OF_32_BITS + b"hello\n", 0x400000, tmp_path / "other"
     head = b"\x7fELF" + bytes([1, 1, 1]) + bytes(9) + struct.pack("<HHIIIIIHHHHHH", 2, 3, 1, base + 84, 52, 0, 0, 52, 32, 1, 0, 0, 0)
     path.write_bytes(head + struct.pack("<IIIIIIII", 1, 0, base, base, 84 + len(code), 84 + len(code), 5, 4096) + code)
