@@ -4,10 +4,13 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from types import SimpleNamespace
 
 import runs_on
 from recording import REPOSITORY
+
+FILES_MAX = 16
 
 
 def test_every_row_names_something() -> None:
@@ -24,6 +27,12 @@ def test_every_test_file_is_in_a_row() -> None:
     files = [path.relative_to(REPOSITORY).as_posix() for path in (REPOSITORY / "tests").rglob("test_*.py")]
     assert len(files) > 100
     assert [file for file in files if not any(name in runs_on.TABLE for name in runs_on.names_of(file))] == []
+
+
+def test_a_folder_has_room_for_what_it_is_about() -> None:
+    """A seventeenth file belongs into a folder of its own kind."""
+    files = Counter(path.parent.relative_to(REPOSITORY).as_posix() for path in (REPOSITORY / "tests").rglob("test_*.py"))
+    assert {folder: count for folder, count in files.items() if count > FILES_MAX} == {}
 
 
 def test_what_make_test_leaves_out_of_the_server_is_in_the_long_run() -> None:
