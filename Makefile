@@ -38,6 +38,7 @@ test-rust:
 	@rm -f target/nextest/default/junit.xml
 	$(LIBRARIES) $(NEXTEST) nextest run --workspace --no-fail-fast --test-threads $$(($$(nproc) + 1))
 
+# As many files at a time as there are processors (web/package.json), because a page waits for a browser and a program; node takes one less.
 test-web: web/node_modules
 	npm --prefix web test
 
