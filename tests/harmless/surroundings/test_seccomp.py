@@ -160,3 +160,13 @@ print("lives")
 
 def test_a_thread_in_a_sandbox_of_its_own_ends_as_alone(workshop: Workshop) -> None:
     assert same_as_alone(workshop, [workshop.interpreter.path, "-c", SANDBOXED])
+
+
+def test_where_descriptors_cannot_be_kept_apart_the_recording_says_so(workshop: Workshop) -> None:
+    """As under Docker's default filter on kernels before 5.9, which have no close_range: the program runs, and is not recorded."""
+    python, wrapper, program = workshop.interpreter.path, workshop.write("wrapper.py", INHERITED), workshop.write("program.py", PROGRAM)
+    run = workshop.run_target([python, "-I", wrapper, str(numbers_of("close_range and unshare")), str(ENOSYS), python, program])
+    assert (run.exit_code, run.stdout) == (0, "7\n"), run.stderr
+    # The wrapper was recorded before it had the filter.
+    refused = [process["refused"] for process in run.profile()["processes"] if process["refused"]]
+    assert refused and all("keeps genba's descriptors apart" in words for words in refused), run.profile()["processes"]
