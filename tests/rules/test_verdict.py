@@ -82,6 +82,23 @@ def test_collections_and_the_one_at_exit_are_called_so(workshop: Workshop) -> No
     assert says or workshop.interpreter.is_stripped, verdict
 
 
+DEEP = """
+import sys, time
+sys.setrecursionlimit(10_000)
+def down(depth):
+    return down(depth - 1) + 1 if depth else sum(range(20_000))
+until = time.process_time() + 0.6
+while time.process_time() < until: down(4000)
+"""
+
+
+def test_a_recursion_that_is_deeper_than_a_sample_holds(workshop: Workshop) -> None:
+    run = workshop.run(workshop.write("down.py", DEEP))
+    judge(run, Slow("", "recursion", ("down (down.py:4)", " or more deep holds ")))
+    figures = run.report_json()["verdict"]["figures"]
+    assert figures["is_depth_cut"] is True and 1500 < figures["depth_max"] <= 1536, figures
+
+
 def judge(run: Run, slow: Slow) -> None:
     assert run.exit_code == 0, run.stderr
     screen = run.report()

@@ -20,7 +20,7 @@ use crate::rules::warnings::QUANTILE_95;
 use crate::rules::weight::{Weight, choose};
 use crate::tables::profile::Profile;
 use crate::words::figures::share;
-use facts::{Facts, StartUp};
+use facts::{Facts, Recursion, StartUp};
 use groups::Group;
 use place::Finder;
 use thresholds::{
@@ -101,7 +101,8 @@ fn reason(profile: &Profile, facts: &Facts) -> Reason {
     } else if let Some((_, recursion)) = facts.deepest_recursion()
         && of_cpu(recursion.cpu_ns) >= RECURSION_MIN
     {
-        Reason::Recursion { depth_max: recursion.depth_max, cpu_ns }
+        let Recursion { depth_max, is_depth_cut, .. } = recursion;
+        Reason::Recursion { depth_max, is_depth_cut, cpu_ns }
     } else {
         by_size(profile, facts)
     }

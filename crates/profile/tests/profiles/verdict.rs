@@ -227,6 +227,13 @@ fn recursion_from_a_half_and_three_calls() {
         recursion: fib (app.py:1) ×3 deep holds 50.0 % of 160 ms CPU
     "#]],
     );
+    let cut = format!("![Python·stack·cut:·more·than·1,536·frames] > {three}");
+    check(
+        &format!("{PROCESS}{cut}{}", expressions(5, 10)),
+        expect![[r#"
+        recursion: fib (app.py:1) ×3 or more deep holds 50.0 % of 160 ms CPU
+    "#]],
+    );
     let two = "fib@app.py:2[4-9] > fib@app.py:2[4-9] x50\n";
     check(
         &format!("{PROCESS}{two}{}", expressions(5, 10)),

@@ -80,6 +80,8 @@ pub(super) enum SetOff {
 pub(super) struct Recursion {
     pub cpu_ns: u64,
     pub depth_max: u64,
+    /// Of a stack of it the recording has the innermost frames alone: it was that deep or deeper.
+    pub is_depth_cut: bool,
 }
 
 #[derive(Debug, Default)]
@@ -292,6 +294,7 @@ impl Facts {
             let row = self.recursion.entry(function).or_default();
             add(&mut row.cpu_ns, group.cpu_ns);
             row.depth_max = row.depth_max.max(depth);
+            row.is_depth_cut |= stack.is_too_deep;
         }
     }
 }
@@ -338,6 +341,8 @@ struct Stack {
     native_libraries: Vec<ModuleIndex>,
     /// Functions of the user's that occur in it more than once, and how often.
     repeated: Vec<(FunctionIndex, u64)>,
+    /// It has more Python frames than a sample holds.
+    is_too_deep: bool,
 }
 
 impl Stack {
@@ -367,9 +372,18 @@ impl Stack {
                 Some(Phase::EventLoop | Phase::ForWork) | None => library_of(profile, leaf),
             },
             native_libraries: native_libraries_of(profile, leaf, own.deepest.is_some()),
+            is_too_deep: !times.is_empty() && is_too_deep(profile, leaf),
             repeated: times.into_iter().collect(),
         }
     }
+}
+
+/// The agent's mark (crates/python/src/stack/merge.rs), in front of the outermost frame that it read.
+fn is_too_deep(profile: &Profile, leaf: Option<NodeIndex>) -> bool {
+    profile.stack(leaf).any(|frame| {
+        profile.frames[frame].kind == FrameKind::Mark
+            && profile.function_of(frame).name.starts_with("[Python stack cut: more than ")
+    })
 }
 
 /// The outermost piece of the user's code that imports: what the program was made to wait for. The module that is started

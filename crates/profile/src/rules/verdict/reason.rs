@@ -14,7 +14,8 @@ pub enum Reason {
     Gil { threads: u64, cpu_ns: u64, span_ns: u64, waited_ns: u64, wanting_ns: u64 },
     NativeThreads { threads: u64, native_cpu_ns: u64, cpu_ns: u64 },
     Gc { gc_cpu_ns: u64, cpu_ns: u64 },
-    Recursion { depth_max: u64, cpu_ns: u64 },
+    /// `is_depth_cut`: it was that deep or deeper.
+    Recursion { depth_max: u64, is_depth_cut: bool, cpu_ns: u64 },
     OnePlace { cpu_ns: u64 },
     OneLine { expressions: u64, cpu_ns: u64 },
     OneFunction { lines: u64, cpu_ns: u64 },

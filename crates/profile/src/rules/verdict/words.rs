@@ -149,7 +149,9 @@ impl Words<'_> {
                 let (part, whole) = (percent(native_cpu_ns, cpu_ns), duration(cpu_ns));
                 format!("{part} % of {whole} CPU is on {threads} without Python")
             }
-            Reason::Recursion { depth_max, cpu_ns } => return self.recursion(depth_max, cpu_ns),
+            Reason::Recursion { depth_max, is_depth_cut, cpu_ns } => {
+                return self.recursion(depth_max, is_depth_cut, cpu_ns);
+            }
             Reason::OnePlace { cpu_ns } => return self.part_is(cpu_ns),
             Reason::OneLine { expressions, cpu_ns } => {
                 let expressions = counted(expressions, "expression", "expressions");
@@ -187,10 +189,11 @@ impl Words<'_> {
         Line::from(words)
     }
 
-    fn recursion(&self, depth_max: u64, cpu_ns: u64) -> Line {
+    fn recursion(&self, depth_max: u64, is_depth_cut: bool, cpu_ns: u64) -> Line {
         let Some(place) = &self.verdict.lead else { return Line::default() };
         let (part, whole) = (percent(place.part_ns, cpu_ns), duration(cpu_ns));
-        self.at(&place.at).and(format!(" ×{depth_max} deep holds {part} % of {whole} CPU"))
+        let or_more = if is_depth_cut { " or more" } else { "" };
+        self.at(&place.at).and(format!(" ×{depth_max}{or_more} deep holds {part} % of {whole} CPU"))
     }
 
     fn part_is(&self, cpu_ns: u64) -> Line {
