@@ -16,8 +16,10 @@ from recording import Run, Workshop
 NAME_BYTES = 116
 
 PROGRAM = """
-import os, subprocess, sys
+import ctypes, os, subprocess, sys
 here, other = sys.argv[1:]
+libc = ctypes.CDLL(None)
+libc.popen.restype, libc.pclose.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
 
 def in_child(start):
     read, write = os.pipe()
@@ -50,6 +52,9 @@ print(in_child(lambda: os.execv(other, [other])), in_child(lambda: os.execvp("ot
 print(spawned(lambda actions: os.posix_spawn(other, [other], os.environ, file_actions=actions)))
 print(spawned(lambda actions: os.posix_spawnp("other", ["other"], os.environ, file_actions=actions)))
 print(run("env", "-u", "PATH", "/bin/sh", "-c", f"{other}; exec {script}"))
+# libc's own: a shell, which starts it.
+print(in_child(lambda: os._exit(os.waitstatus_to_exitcode(libc.system(other.encode())))))
+print(in_child(lambda: os._exit(os.waitstatus_to_exitcode(libc.pclose(libc.popen(other.encode(), b"w"))))))
 # A Python below a program of this libc is in the recording, as ever.
 print(run(sys.executable, "-c", "end = __import__('time').process_time() + 0.1\\nwhile __import__('time').process_time() < end: pass"))
 """
@@ -105,11 +110,11 @@ def assert_started_as_alone(workshop: Workshop, other: str, reason: str) -> None
     program = workshop.write("starts.py", PROGRAM)
     command = [workshop.interpreter.path, program, workshop.place.inside, other]
     alone = subprocess.run(command, env=workshop.place.environment({}), capture_output=True, text=True, timeout=60, cwd=workshop.place.outside)
-    assert (alone.returncode, alone.stderr) == (0, "") and alone.stdout.count("hello") == 14, alone
+    assert (alone.returncode, alone.stderr) == (0, "") and alone.stdout.count("hello") == 16, alone
     run = workshop.run_target(command, flags=("--quiet",))
     assert (run.exit_code, run.stdout, run.stderr) == (0, alone.stdout, "")
     assert len(run.profile()["processes"]) >= 2
-    assert_counted(run, [(other, reason, 13), ("./other", reason, 1)])
+    assert_counted(run, [(other, reason, 15), ("./other", reason, 1)])
 
 
 @pytest.mark.parametrize("how", ["execl", "execlp", "execle"])
