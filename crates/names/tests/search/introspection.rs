@@ -7,7 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::interpreters::{is_tried, judged, left_out, missing, pyenv, sid, standalone, without_symbol_table};
+use crate::interpreters::{
+    is_tried, judged, left_out, missing, missing_in_sid, pyenv, sid, standalone, without_symbol_table,
+};
 use genba_names::{Names, Origin};
 
 const SCRIPT: &str = include_str!("introspection.py");
@@ -73,7 +75,7 @@ fn judge_sid(python: &str) {
         command
     };
     if release_of(in_root()).is_none() {
-        return left_out(&format!("no {python} can be run in {} (that needs root)", root.display()));
+        return missing_in_sid(&format!("no {python} can be run in {} (that needs root)", root.display()));
     }
     let maps = root.join("proc/self/maps");
     assert!(maps.exists(), "error: no {}\nhint: make prepare, as root, mounts /proc there", maps.display());

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::interpreters::{
-    debug, entries_of, file_name, is_tried, judged, left_out, missing, pyenv, sid, without_symbol_table,
+    debug, entries_of, file_name, is_tried, judged, missing, missing_in_sid, pyenv, sid, without_symbol_table,
 };
 use genba_names::{CFunction, Image, Names, Origin};
 
@@ -45,7 +45,7 @@ fn debug_files_judge_the_search_in_the_c_library() {
     let is_tried = |bytes: &[u8]| bytes.windows(LIBC_TRIED.len()).any(|window| window == LIBC_TRIED.as_bytes());
     match fs::read(&path).ok().and_then(|bytes| Some((is_tried(&bytes), judge_stripped(&path)?))) {
         Some((is_tried, wrong)) => judged("the C library of Debian sid", is_tried, &wrong),
-        None => left_out(&format!("{} has no debug file in {}", path.display(), debug().display())),
+        None => missing_in_sid(&format!("{} has no debug file in {}", path.display(), debug().display())),
     }
 }
 
@@ -85,7 +85,7 @@ fn judge_sid(version: &str) {
         }
     }
     if files == 0 {
-        left_out(&format!("no CPython {version} in {} has debug files in {}", sid.display(), debug().display()));
+        missing_in_sid(&format!("no CPython {version} in {} has debug files in {}", sid.display(), debug().display()));
     }
     println!("{files} stripped files of CPython {release} were judged by debug files");
 }
