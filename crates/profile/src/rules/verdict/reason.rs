@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::rules::weight::Weight;
 
-/// Why, with the sums that its first line tells.
+/// Why, with the sums that its first line tells. `is_depth_cut`: it was that deep or deeper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Reason {
@@ -14,7 +14,6 @@ pub enum Reason {
     Gil { threads: u64, cpu_ns: u64, span_ns: u64, waited_ns: u64, wanting_ns: u64 },
     NativeThreads { threads: u64, native_cpu_ns: u64, cpu_ns: u64 },
     Gc { gc_cpu_ns: u64, cpu_ns: u64 },
-    /// `is_depth_cut`: it was that deep or deeper.
     Recursion { depth_max: u64, is_depth_cut: bool, cpu_ns: u64 },
     OnePlace { cpu_ns: u64 },
     OneLine { expressions: u64, cpu_ns: u64 },
