@@ -93,6 +93,8 @@ pub struct Loaded {
     once_code: Vec<(u64, u64)>,
     /// Files whose rows are not complete, by position in `modules`.
     compiling: VecDeque<(usize, Work)>,
+    /// Since `take_came`, without those of the first list.
+    came: Vec<usize>,
     kept: Kept,
     listing: Listing,
     changes: Changes,
@@ -123,6 +125,7 @@ impl Loaded {
             vacant: Vec::new(),
             once_code: Vec::new(),
             compiling: VecDeque::new(),
+            came: Vec::new(),
             kept: Kept::beside_agent(),
             listing: Listing::default(),
             changes: Changes::default(),
@@ -191,6 +194,9 @@ impl Loaded {
             match (before.get(index) == Some(&true), module.mapped) {
                 (false, true) => {
                     module.since = next;
+                    if self.generation > 0 {
+                        self.came.push(index);
+                    }
                     self.unloaded.retain(|&unloaded| unloaded != index);
                     self.condemned.retain(|&condemned| condemned != index);
                 }
@@ -210,6 +216,12 @@ impl Loaded {
         self.order.sort_by_key(|&index| self.modules[index].start);
         self.publish();
         true
+    }
+
+    /// The paths of the files that came since this was asked last, without those of the first list.
+    pub fn take_came(&mut self) -> impl Iterator<Item = &str> {
+        let came = std::mem::take(&mut self.came);
+        came.into_iter().map(|index| self.modules[index].path.as_str())
     }
 
     /// Compiles for a while: at least one piece, until `clock` says that `deadline_ns` is over. Rows are published when all

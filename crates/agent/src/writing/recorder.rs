@@ -238,6 +238,20 @@ impl Recorder {
         self.marks.push(proto::Mark { at_ns: monotonic_ns(), kind, text, value, ..proto::Mark::default() });
     }
 
+    /// The program loaded a file with code. An import loads dozens: those of a tenth of a second are one mark.
+    pub fn loaded(&mut self, path: &str) {
+        const TOGETHER_NS: u64 = 100_000_000;
+        let (at_ns, kind) = (monotonic_ns(), proto::MarkKind::Loaded as i32 as u32);
+        let last = self.marks.iter_mut().rfind(|mark| mark.kind == kind);
+        match last.filter(|last| at_ns.saturating_sub(last.at_ns) < TOGETHER_NS) {
+            Some(last) => last.value += 1,
+            None => {
+                let text = path.to_owned();
+                self.marks.push(proto::Mark { at_ns, kind, text, value: 1, ..proto::Mark::default() });
+            }
+        }
+    }
+
     /// A long step of a thread has ended.
     pub fn step(&mut self, thread: u32, node: u32, length_ns: u64) {
         self.marks.push(proto::Mark {

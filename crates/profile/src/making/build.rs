@@ -290,12 +290,19 @@ fn marks(stored: &Stored, process: ProcessIndex, clock: &Clock, profile: &mut Pr
             Ok(proto::MarkKind::Program) => MarkKind::Program,
             Ok(proto::MarkKind::Halt) => MarkKind::Halt,
             Ok(proto::MarkKind::Masked) => MarkKind::Masked,
+            Ok(proto::MarkKind::Loaded) => MarkKind::Loaded,
             Err(_) => MarkKind::Other(mark.kind),
         };
-        let text = (!mark.text.is_empty()).then(|| mark.text.clone());
-        let with_value =
-            matches!(kind, MarkKind::Rate | MarkKind::Pause | MarkKind::Halt | MarkKind::Masked | MarkKind::Other(_));
-        let value = with_value.then_some(mark.value);
+        let text = match (kind, mark.value.saturating_sub(1)) {
+            (MarkKind::Loaded, 1) => Some(format!("{} and another file", mark.text)),
+            (MarkKind::Loaded, more @ 2..) => Some(format!("{} and {more} more files", mark.text)),
+            _ => (!mark.text.is_empty()).then(|| mark.text.clone()),
+        };
+        let without_value = matches!(
+            kind,
+            MarkKind::Note | MarkKind::Fork | MarkKind::Exec | MarkKind::Stopped | MarkKind::Handler | MarkKind::Program
+        );
+        let value = (!without_value).then_some(mark.value);
         profile.marks.push(Mark { process, at_ns, kind, text, value });
     }
 }

@@ -526,6 +526,8 @@ pub enum MarkKind {
     Halt,
     /// A thread blocks the signal that asks it; value: its tid.
     Masked,
+    /// The program loaded so many files with code (value).
+    Loaded,
     /// Of a newer genba.
     Other(u32),
 }

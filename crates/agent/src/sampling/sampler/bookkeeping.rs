@@ -235,6 +235,9 @@ impl Sampler {
     pub(super) fn compile_until(&mut self, deadline_ns: u64) {
         let before_ns = proc::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID);
         self.stacks.refresh(deadline_ns);
+        for path in self.stacks.loaded.take_came() {
+            self.recorder.loaded(path);
+        }
         let after_ns = proc::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID);
         let spent_ns = before_ns.zip(after_ns).and_then(|(before_ns, after_ns)| after_ns.checked_sub(before_ns));
         self.schedule.compiled(spent_ns.unwrap_or(0));

@@ -471,6 +471,7 @@ fn mark(mark: &Mark) -> MarkRow<'_> {
             MarkKind::Program => "program".to_string(),
             MarkKind::Halt => "halt".to_string(),
             MarkKind::Masked => "masked".to_string(),
+            MarkKind::Loaded => "loaded".to_string(),
             MarkKind::Other(number) => format!("{number} (of a newer genba)"),
         },
         text: mark.text.as_deref(),

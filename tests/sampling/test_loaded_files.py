@@ -1,0 +1,33 @@
+"""Libraries that the program loads while it is recorded are marks in the recording, at their time."""
+
+from recording import Workshop
+
+PROGRAM = """
+import ctypes, time
+
+def spin():
+    until = time.thread_time() + 0.3
+    while time.thread_time() < until:
+        sum(range(1000))
+
+spin()
+# Two of libc's own that nobody has loaded.
+ctypes.CDLL("libBrokenLocale.so.1")
+ctypes.CDLL("libanl.so.1")
+spin()
+print(0)
+"""
+
+
+def test_a_mark_tells_what_was_loaded(workshop: Workshop) -> None:
+    run = workshop.run(workshop.write("loads.py", PROGRAM))
+    assert run.answer() == 0
+    run.check_laws()
+    profile = run.profile()
+    marks = [mark for mark in profile["marks"] if mark["kind"] == "loaded"]
+    [first] = [mark for mark in marks if "libBrokenLocale.so.1" in mark["text"]]
+    assert first["at_ns"] >= 300_000_000, "after the first spin"
+    late = [mark for mark in marks if mark["at_ns"] >= first["at_ns"]]
+    # One mark, or two where a block was written between them.
+    assert sum(mark["value"] for mark in late) == 2, marks
+    assert all("libBrokenLocale" in mark["text"] or "libanl" in mark["text"] for mark in late), marks
