@@ -17,12 +17,12 @@ mod within_run;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use crate::rules::difference::aligned::{By, Site, SiteIndex, Sites, sites_of};
+use crate::rules::difference::aligned::{By, Function, Site, SiteIndex, Sites, sites_of};
 use crate::rules::difference::certainty::{Busy, Certainty, Estimate, Longer, SAMPLES_MIN, Sums, variance_of_unseen};
 pub use crate::rules::difference::comparable::Run;
 use crate::rules::difference::comparable::{Facts, obstacles, of_any_row_ns, unlike, waited_for_cpu};
 use crate::rules::difference::division::{Division, Ways};
-use crate::rules::difference::files::{FileIndex, Files};
+use crate::rules::difference::files::{FileIndex, Files, script};
 use crate::rules::difference::places::{Place, Series, places, whole_run};
 use crate::rules::difference::same_code::SameCode;
 use crate::rules::difference::same_code::homonyms::Instance;
@@ -32,7 +32,6 @@ use crate::rules::phase::Phase;
 use crate::rules::reading::Reading;
 use crate::rules::weight::{Choice, Weight, tells};
 use crate::tables::profile::{FrameIndex, Home, Profile};
-use crate::tables::stored::absolute;
 use crate::tables::window::Bins;
 
 /// With fewer samples on both sides nothing is certain.
@@ -111,7 +110,7 @@ pub struct Advice {
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Key {
     Expression { own: SiteIndex, caller: Option<SiteIndex> },
-    Function { own: (FileIndex, String), caller: Option<(FileIndex, String)> },
+    Function { own: Function, caller: Option<Function> },
     Phase(Phase),
     NoPython,
 }
@@ -218,7 +217,9 @@ struct Table {
     own: Sites,
     callers: Sites,
     runs: Vec<RunPlaces>,
-    ways: HashMap<(FileIndex, String), Ways>,
+    ways: HashMap<Function, Ways>,
+    /// Of each function, as it is in the newest recording that has it.
+    first_lines: HashMap<Function, u32>,
     whole: Sums,
     known: HashMap<Key, Known>,
     /// Of each run: what one sample weighs, later ones more.
@@ -242,6 +243,7 @@ impl Table {
             callers: Sites::new(By::TextOrLine),
             runs: Vec::new(),
             ways: HashMap::new(),
+            first_lines: HashMap::new(),
             whole: Sums::default(),
             known: HashMap::new(),
             one_sample: Vec::new(),
@@ -261,7 +263,7 @@ impl Table {
         let places = self.aligned(reading, position, met);
         for (place, series) in &places {
             if let Aligned::Code { own, callers } = place {
-                self.ways.entry(self.function(*own)).or_default().add(callers, series.sum());
+                self.ways.entry(self.own.get(*own).function()).or_default().add(callers, series.sum());
             }
         }
         let mut whole = Series::default();
@@ -274,14 +276,9 @@ impl Table {
         self.runs.push(RunPlaces { side, places, whole, progress });
     }
 
-    fn function(&self, own: SiteIndex) -> (FileIndex, String) {
-        let site = self.own.get(own);
-        (site.file, site.function.clone())
-    }
-
     /// When all runs are known, the rows are.
     fn add_up(&mut self) {
-        let divisions: HashMap<(FileIndex, String), Division> =
+        let divisions: HashMap<Function, Division> =
             std::mem::take(&mut self.ways).into_iter().map(|(function, ways)| (function, ways.division())).collect();
         let sides = (self.runs_before, self.runs_after);
         let mut buffer = Vec::new();
@@ -292,10 +289,9 @@ impl Table {
                     Aligned::Phase(phase) => Key::Phase(*phase),
                     Aligned::NoPython => Key::NoPython,
                     Aligned::Code { own, callers } => {
-                        let own_function = self.function(*own);
+                        let own_function = self.own.get(*own).function();
                         let caller = divisions.get(&own_function).and_then(|division| division.caller(callers));
-                        let named = |site: &Site| (site.file, site.function.clone());
-                        let caller_function = caller.map(|caller| named(self.callers.get(caller)));
+                        let caller_function = caller.map(|caller| self.callers.get(caller).function());
                         let function = Key::Function { own: own_function, caller: caller_function };
                         self.known.entry(function.clone()).or_default().expressions.insert(*own);
                         of_key.entry(function).or_default().add(series);
@@ -342,6 +338,10 @@ impl Table {
         let run = (position, &self.same_code);
         let own_of = sites_of(&mut self.own, reading, &files, run, own);
         let caller_of = sites_of(&mut self.callers, reading, &files, run, callers);
+        let mut first_lines = HashMap::new();
+        self.own.add_first_lines(&own_of, &mut first_lines);
+        self.callers.add_first_lines(&caller_of, &mut first_lines);
+        self.first_lines.extend(first_lines);
         let aligned = |place: &Place| match place {
             Place::Phase(phase) => Aligned::Phase(*phase),
             Place::NoPython => Aligned::NoPython,
@@ -443,10 +443,15 @@ impl Table {
             function: site.function.clone(),
             expression: site.text.clone().filter(|_| !is_whole),
         };
-        let whole = |(file, function): &(FileIndex, String)| Code {
-            file: self.files.path(*file).to_string(),
-            line: None,
-            function: function.clone(),
+        // Of one name in one file, the line tells which.
+        let is_one_of_several = |(file, name, instance): &Function| {
+            let others = self.first_lines.keys();
+            others.filter(|other| (other.0, &other.1) == (*file, name)).any(|other| other.2 != *instance)
+        };
+        let whole = |function: &Function| Code {
+            file: self.files.path(function.0).to_string(),
+            line: self.first_lines.get(function).copied().filter(|_| is_one_of_several(function)),
+            function: function.1.clone(),
             expression: None,
         };
         match key {
@@ -459,13 +464,6 @@ impl Table {
             Key::NoPython => Subject::NoPython,
         }
     }
-}
-
-/// The first file that the first process's command line names.
-fn script(profile: &Profile) -> Option<String> {
-    let process = profile.processes.iter().find(|process| process.refused.is_none())?;
-    let words = process.argv.iter().skip(1).map(|word| absolute(word, process.cwd.as_deref()));
-    words.into_iter().find(|path| profile.files.iter().any(|file| file.path == *path))
 }
 
 fn sort(rows: &mut [Row]) {

@@ -3,6 +3,7 @@
 use crate::compared::{rounds_of_two_callers, run, runs, told, two_callers};
 use expect_test::{Expect, expect};
 use genba_profile::build::{Additions, accounts, profile_over_time, promoted};
+use genba_profile::difference::Subject;
 use genba_profile::difference_view::{Run, bins_of, comparison, json, text};
 use genba_profile::filter::Filter;
 use genba_profile::paint::Paint;
@@ -429,4 +430,46 @@ fn both_arms_of_an_if_and_getter_and_setter_are_not_compared() {
     assert_eq!(rows("A.value^9@app.py:11[8-18]", "A.value^13@app.py:15[8-18]"), apart);
     assert_eq!(rows("step^5@app.py:6[8-18]", "step^5@app.py:6[8-18]"), ["turn(data) ← main:27 +0 open"]);
     assert_eq!(rows("B.value^18@app.py:20[8-18]", "B.value^18@app.py:20[8-18]"), ["turn(data) ← main:27 +0 open"]);
+}
+
+/// Two functions of one name, of which one became slower and the other as much faster: each is a row of its own, and says in which line it begins.
+#[test]
+fn functions_of_one_name_are_added_up_apart() {
+    let of = |key: u32, samples: [u32; 2]| {
+        let mut text = format!(
+            "process 7 3.13.0 cwd=/app key={key}
+            source /app/app.py
+            |if FAST:
+            |    def step(data):
+            |        turn(data)
+            |        push(data)
+            |else:
+            |    def step(data):
+            |        turn(data)
+            |        push(data)
+            |def main():
+            |    step(data)
+            "
+        );
+        for (first_line, count) in [2, 6].into_iter().zip(samples) {
+            for (line, call) in [(first_line + 1, count), (first_line + 2, 100)] {
+                text += &format!("main^9@app.py:10[4-14] > step^{first_line}@app.py:{line}[8-18] x{call}\n");
+            }
+        }
+        text
+    };
+    let functions = |before: [u32; 2], after: [u32; 2]| {
+        let (before, after) = (runs("before", &[of(1, before)]), runs("after", &[of(2, after)]));
+        let all = comparison(&before, &after, None);
+        let told = |row: &genba_profile::difference::Row| {
+            let Subject::Code { code, .. } = &row.subject else { panic!("{:?}", row.subject) };
+            let (change, certain) = (row.estimate.change() / 1e6, row.estimate.certain);
+            format!("{}:{} {} {change:+.0} {certain}", code.function, code.line.unwrap_or_default(), row.expressions)
+        };
+        let mut told: Vec<String> = all.difference.functions.iter().map(told).collect();
+        told.sort();
+        told
+    };
+    assert_eq!(functions([300, 900], [900, 300]), ["step:2 2 +960 true", "step:6 2 -960 true"]);
+    assert_eq!(functions([300, 900], [300, 900]), ["step:2 2 +0 false", "step:6 2 +0 false"]);
 }

@@ -25,6 +25,9 @@ impl SiteIndex {
     }
 }
 
+/// A function in all recordings: its name in its file, and which of that name.
+pub type Function = (FileIndex, String, Instance);
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Site {
     pub file: FileIndex,
@@ -39,6 +42,19 @@ pub struct Site {
     line_within: Option<i64>,
     column: Option<u32>,
     pub text: Option<String>,
+}
+
+impl Site {
+    #[must_use]
+    pub fn function(&self) -> Function {
+        (self.file, self.function.clone(), self.instance)
+    }
+
+    /// Of its function, as it is in the file. None where the line is none.
+    #[must_use]
+    pub fn first_line(&self) -> Option<u32> {
+        u32::try_from(i64::from(self.line?) - self.line_within?).ok()
+    }
 }
 
 /// Whether a line alone tells that two sites are the same.
@@ -117,7 +133,7 @@ pub fn sites_of(
 pub struct Sites {
     by: By,
     sites: Vec<Site>,
-    of_function: HashMap<(FileIndex, String, Instance), Vec<usize>>,
+    of_function: HashMap<Function, Vec<usize>>,
 }
 
 impl Sites {
@@ -133,6 +149,16 @@ impl Sites {
 
     pub fn iter(&self) -> impl Iterator<Item = &Site> {
         self.sites.iter()
+    }
+
+    /// Of the functions that these sites of one recording are in: where each begins. Adds to what is known of that recording.
+    pub fn add_first_lines(&self, found: &HashMap<FrameIndex, SiteIndex>, known: &mut HashMap<Function, u32>) {
+        for site in found.values().map(|index| self.get(*index)) {
+            if let Some(line) = site.first_line() {
+                let first = known.entry(site.function()).or_insert(line);
+                *first = line.min(*first);
+            }
+        }
     }
 
     /// The sites of the next recording, with the index of each. A site that is known from before is from then on as it is here.
@@ -184,8 +210,7 @@ impl Sites {
                 }
                 None => {
                     let index = self.sites.len();
-                    let of_function = (site.file, site.function.clone(), site.instance);
-                    self.of_function.entry(of_function).or_default().push(index);
+                    self.of_function.entry(site.function()).or_default().push(index);
                     self.sites.push(site);
                     index
                 }

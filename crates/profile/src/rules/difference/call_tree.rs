@@ -7,14 +7,14 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use crate::rules::difference::aligned::{By, SiteIndex, Sites, sites_of};
+use crate::rules::difference::aligned::{By, Function, SiteIndex, Sites, sites_of};
 use crate::rules::difference::certainty::{Estimate, SAMPLES_MIN, Sums, variance_of_unseen};
-use crate::rules::difference::files::{FileIndex, Files};
+use crate::rules::difference::files::{FileIndex, Files, script};
 use crate::rules::difference::places::{Series, leaves, whole_run};
 use crate::rules::difference::same_code::SameCode;
 use crate::rules::difference::within_run::Sum;
 use crate::rules::difference::within_run::progress::{Progress, one_sample};
-use crate::rules::difference::{Difference, Run, are_too_few, script};
+use crate::rules::difference::{Difference, Run, are_too_few};
 use crate::rules::phase::Phase;
 use crate::tables::own_code::event_loop::EventLoop;
 use crate::tables::own_code::{own_code, without_parts};
@@ -74,7 +74,7 @@ pub enum CallStep {
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Step {
-    Function(FileIndex, String),
+    Function(Function),
     Expression(SiteIndex),
     C(String, String),
     Words(String),
@@ -130,7 +130,7 @@ pub fn call_tree(before: &[Run], after: &[Run], difference: &Difference) -> Call
     let sums = tree.sums_of(&kept, &order, &runs, before.len());
     settled(&tree, &kept, sums, left_out, difference, (before.len(), &runs), |step| match step {
         None => CallStep::All,
-        Some(Step::Function(file, name)) => {
+        Some(Step::Function((file, name, _))) => {
             CallStep::Function { file: files.path(*file).to_string(), name: name.clone() }
         }
         Some(Step::Expression(site)) => {
@@ -371,8 +371,8 @@ impl Below {
 struct PathsOf<'p> {
     profile: &'p Profile,
     event_loop: EventLoop,
-    files: HashMap<String, FileIndex>,
     sites: HashMap<FrameIndex, SiteIndex>,
+    functions: HashMap<FrameIndex, Function>,
 }
 
 /// The Python frames of one recording, with its files among those of all.
@@ -397,8 +397,9 @@ impl Met {
 impl<'p> PathsOf<'p> {
     fn new(profile: &'p Profile, run: (usize, &SameCode), met: Met, sites: &mut Sites) -> PathsOf<'p> {
         let Met { frames, files } = met;
-        let sites = sites_of(sites, profile, &files, run, frames);
-        PathsOf { profile, event_loop: EventLoop::of(profile), files, sites }
+        let found = sites_of(sites, profile, &files, run, frames);
+        let functions = found.iter().map(|(frame, site)| (*frame, sites.get(*site).function())).collect();
+        PathsOf { profile, event_loop: EventLoop::of(profile), sites: found, functions }
     }
 
     /// Outermost first. C frames above the first Python frame start the program and are left out.
@@ -434,10 +435,9 @@ impl<'p> PathsOf<'p> {
     fn add_frame(&self, steps: &mut Vec<Step>, frame: FrameIndex) {
         let function = self.profile.function_of(frame);
         let step = match &function.home {
-            Home::Python { file, .. } => {
-                let name = without_parts(&function.name).to_string();
-                let Some(file) = self.files.get(&self.profile.files[*file].path) else { return };
-                let step = Step::Function(*file, name);
+            Home::Python { .. } => {
+                let Some(found) = self.functions.get(&frame) else { return };
+                let step = Step::Function(found.clone());
                 // A comprehension of CPython 3.11 has a frame of its own, and belongs to its function.
                 if without_parts(&function.name) != function.name && steps.last() == Some(&step) {
                     return;

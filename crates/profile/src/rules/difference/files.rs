@@ -4,6 +4,8 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::tables::owner::{Library, is_nameless};
+use crate::tables::profile::Profile;
+use crate::tables::stored::absolute;
 
 /// Of all recordings, by the newest path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -95,6 +97,14 @@ impl Files {
     pub fn path(&self, file: FileIndex) -> &str {
         &self.paths[file.0]
     }
+}
+
+/// The first file that the first process's command line names.
+#[must_use]
+pub fn script(profile: &Profile) -> Option<String> {
+    let process = profile.processes.iter().find(|process| process.refused.is_none())?;
+    let words = process.argv.iter().skip(1).map(|word| absolute(word, process.cwd.as_deref()));
+    words.into_iter().find(|path| profile.files.iter().any(|file| file.path == *path))
 }
 
 fn base_name(path: &str) -> &str {
