@@ -7,6 +7,7 @@ mod callers;
 mod compared;
 mod difference;
 mod difference_forms;
+mod difference_identity;
 mod difference_page;
 mod edited_programs;
 mod export;

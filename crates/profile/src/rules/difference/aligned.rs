@@ -38,7 +38,7 @@ pub struct Site {
     pub line: Option<u32>,
     /// In all recordings.
     line_of_all: Option<Line>,
-    /// Counted from the function's first line.
+    /// Counted from the first line of the function, also in its comprehensions.
     line_within: Option<i64>,
     column: Option<u32>,
     pub text: Option<String>,
@@ -79,6 +79,7 @@ fn site(
     let file = *files.get(&profile.files[file].path)?;
     let name = without_parts(&function.name);
     let instance = same_code.instance(run, file, name, first_line);
+    let begin = same_code.begin(run, file, name, first_line);
     let text = row.expression.as_ref().map(|expression| expression.text.clone());
     if instance == Instance::Merged {
         let function = name.to_string();
@@ -99,7 +100,7 @@ fn site(
         instance,
         line,
         line_of_all: line.and_then(|line| same_code.line(run, (file, name, instance), line)),
-        line_within: line.map(|line| i64::from(line) - i64::from(first_line)),
+        line_within: line.map(|line| i64::from(line) - i64::from(begin)),
         column: row.expression.as_ref().map(|expression| expression.column).or(bytes.map(|bytes| bytes.start)),
         text,
     })

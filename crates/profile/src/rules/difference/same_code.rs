@@ -18,6 +18,8 @@ use crate::tables::profile::Profile;
 
 #[derive(Debug, Default)]
 pub struct SameCode {
+    /// Of each recording.
+    first_lines: Vec<FirstLines>,
     homonyms: Homonyms,
     bodies: Bodies,
 }
@@ -29,7 +31,15 @@ impl SameCode {
         let first_lines: Vec<FirstLines> = runs.iter().map(|(profile, files)| FirstLines::of(profile, files)).collect();
         let homonyms = Homonyms::of(&first_lines, &Sure::of(runs), &met_apart(runs, &first_lines));
         let bodies = Bodies::of(runs, &first_lines, &homonyms);
-        SameCode { homonyms, bodies }
+        SameCode { first_lines, homonyms, bodies }
+    }
+
+    /// Where the function begins, from which lines without a text are counted. CPython 3.11 has some comprehensions as functions of their own that CPython
+    /// 3.12 has inside of the function around them: both are counted from there.
+    #[must_use]
+    pub fn begin(&self, run: usize, file: FileIndex, function: &str, first_line: u32) -> u32 {
+        let around = self.first_lines.get(run).and_then(|lines| lines.nearest(file, function, first_line));
+        around.unwrap_or(first_line)
     }
 
     /// `first_line`: of the function or of a comprehension in it.

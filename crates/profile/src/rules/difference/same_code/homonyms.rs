@@ -44,6 +44,12 @@ impl FirstLines {
         FirstLines(lines)
     }
 
+    /// Of that name: the one that begins there, or the nearest one above. None: no such one was met.
+    #[must_use]
+    pub fn nearest(&self, file: FileIndex, name: &str, line: u32) -> Option<u32> {
+        self.0.get(&(file, name.to_string()))?.range(..=line).next_back().copied()
+    }
+
     /// Each function with its file.
     pub fn iter(&self) -> impl Iterator<Item = (FileIndex, &str, u32)> {
         let all = self.0.iter();

@@ -1,0 +1,28 @@
+//! What is the same code in two recordings where no text of it is known: other interpreters, and code that is in no file.
+
+use crate::compared::{runs, told};
+use genba_profile::difference_view::comparison;
+
+fn rows(before: &str, after: &str) -> Vec<String> {
+    let (before, after) = (runs("before", &[before.to_string()]), runs("after", &[after.to_string()]));
+    let mut rows = told(&comparison(&before, &after, None));
+    rows.sort();
+    rows
+}
+
+/// CPython 3.11 has the comprehension as a function of its own, which begins in line 7, and CPython 3.12 has it inside of `main`.
+#[test]
+fn a_comprehension_is_one_row_in_two_interpreters() {
+    let old = "process 7 3.11.9 cwd=/app key=1
+        main^1@app.py:7[11-40] > main.<locals>.<listcomp>^7@app.py:7[12-20] x900
+        main^1@app.py:9[4-12] x300";
+    let new = "process 7 3.13.0 cwd=/app key=2
+        main^1@app.py:7[12-20] x900
+        main^1@app.py:9[4-12] x300";
+    assert_eq!(rows(old, new), ["main +0 open", "main +0 open"]);
+    // The same where all of it was moved by four lines.
+    let moved = "process 7 3.13.0 cwd=/app key=3
+        main^5@app.py:11[12-20] x900
+        main^5@app.py:13[4-12] x300";
+    assert_eq!(rows(old, moved), ["main +0 open", "main +0 open"]);
+}
