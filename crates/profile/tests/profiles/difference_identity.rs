@@ -26,3 +26,18 @@ fn a_comprehension_is_one_row_in_two_interpreters() {
         main^5@app.py:13[4-12] x300";
     assert_eq!(rows(old, moved), ["main +0 open", "main +0 open"]);
 }
+
+/// `python -c` and `exec`: the longer table is that of another text.
+#[test]
+fn two_texts_of_one_name_are_not_compared() {
+    let short = |key: u32, python: &str| format!("process 7 {python} cwd=/app key={key}\n<module>@<string>:1 x900\n");
+    let long = |key: u32, python: &str| short(key, python) + "<module>@<string>:2 x300\n";
+    let apart = ["<module> +1440 certain", "<module> +480 certain", "<module> -1440 certain"];
+    assert_eq!(rows(&short(1, "3.13.0"), &long(2, "3.13.5")), apart);
+    assert_eq!(rows(&long(1, "3.13.0"), &long(2, "3.13.0")), ["<module> +0 open", "<module> +0 open"]);
+    // Two CPythons have two tables for one text: lines alone tell.
+    assert_eq!(rows(&short(1, "3.11.9"), &long(2, "3.13.0")), ["<module> +0 open", "<module> +480 certain"]);
+    // Unless one recording has two texts of that name.
+    let both = short(1, "3.11.9") + "process 8 3.11.9 cwd=/app\n<module>@<string>:1 x100\n<module>@<string>:2 x200\n";
+    assert_eq!(rows(&both, &long(2, "3.13.0")), ["<module> +0 open"]);
+}

@@ -78,7 +78,7 @@ fn site(
     let bytes = row.location.and_then(|location| location.byte_columns);
     let file = *files.get(&profile.files[file].path)?;
     let name = without_parts(&function.name);
-    let instance = same_code.instance(run, file, name, first_line);
+    let instance = same_code.instance(run, file, function);
     let begin = same_code.begin(run, file, name, first_line);
     let text = row.expression.as_ref().map(|expression| expression.text.clone());
     if instance == Instance::Merged {

@@ -3,6 +3,7 @@
 
 mod bodies;
 pub mod homonyms;
+mod in_no_file;
 mod met_apart;
 mod moved_lines;
 
@@ -11,16 +12,19 @@ use std::collections::HashMap;
 use crate::rules::difference::files::FileIndex;
 use crate::rules::difference::same_code::bodies::Bodies;
 use crate::rules::difference::same_code::homonyms::{FirstLines, Homonyms, Instance};
+use crate::rules::difference::same_code::in_no_file::InNoFile;
 use crate::rules::difference::same_code::met_apart::met_apart;
 pub use crate::rules::difference::same_code::moved_lines::Line;
 use crate::rules::difference::same_code::moved_lines::Sure;
-use crate::tables::profile::Profile;
+use crate::tables::own_code::without_parts;
+use crate::tables::profile::{Function, Home, Profile};
 
 #[derive(Debug, Default)]
 pub struct SameCode {
     /// Of each recording.
     first_lines: Vec<FirstLines>,
     homonyms: Homonyms,
+    in_no_file: InNoFile,
     bodies: Bodies,
 }
 
@@ -31,21 +35,23 @@ impl SameCode {
         let first_lines: Vec<FirstLines> = runs.iter().map(|(profile, files)| FirstLines::of(profile, files)).collect();
         let homonyms = Homonyms::of(&first_lines, &Sure::of(runs), &met_apart(runs, &first_lines));
         let bodies = Bodies::of(runs, &first_lines, &homonyms);
-        SameCode { first_lines, homonyms, bodies }
+        SameCode { first_lines, homonyms, in_no_file: InNoFile::of(runs), bodies }
     }
 
-    /// Where the function begins, from which lines without a text are counted. CPython 3.11 has some comprehensions as functions of their own that CPython
-    /// 3.12 has inside of the function around them: both are counted from there.
+    /// Where the function begins, from which lines without a text are counted. Some comprehensions are functions of their own in CPython 3.11,
+    /// and a part of the function around them in CPython 3.12: both are counted from there.
     #[must_use]
     pub fn begin(&self, run: usize, file: FileIndex, function: &str, first_line: u32) -> u32 {
         let around = self.first_lines.get(run).and_then(|lines| lines.nearest(file, function, first_line));
         around.unwrap_or(first_line)
     }
 
-    /// `first_line`: of the function or of a comprehension in it.
+    /// `function`: or a comprehension in it.
     #[must_use]
-    pub fn instance(&self, run: usize, file: FileIndex, function: &str, first_line: u32) -> Instance {
-        self.homonyms.instance(run, file, function, first_line)
+    pub fn instance(&self, run: usize, file: FileIndex, function: &Function) -> Instance {
+        let first_line = if let Home::Python { first_line, .. } = function.home { first_line } else { 0 };
+        let in_no_file = self.in_no_file.instance(run, file, function);
+        in_no_file.unwrap_or_else(|| self.homonyms.instance(run, file, without_parts(&function.name), first_line))
     }
 
     /// None: the text of the function is not known in all recordings that have it.

@@ -17,6 +17,8 @@ use crate::tables::profile::{Home, Profile};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Instance {
     Nth(u32),
+    /// Of code in no file: where it begins, and how long its location table is.
+    InNoFile { first_line: u32, table_bytes: u32 },
     /// All of them.
     Merged,
 }
@@ -220,6 +222,7 @@ mod tests {
             let told = lines.map(|line| match homonyms.instance(position, FileIndex::of(0), "f", *line) {
                 Instance::Nth(number) => number.to_string(),
                 Instance::Merged => "merged".to_string(),
+                Instance::InNoFile { .. } => panic!("it is in a file"),
             });
             told.collect::<Vec<_>>().join(",")
         });
