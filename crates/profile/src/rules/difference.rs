@@ -259,7 +259,7 @@ impl Table {
             Side::Before => &mut self.busy.before,
             Side::After => &mut self.busy.after,
         };
-        *busy = busy.max(waited_for_cpu(reading));
+        *busy = busy.max(waited_for_cpu(reading).unwrap_or(0.0));
         let places = self.aligned(reading, position, met);
         for (place, series) in &places {
             if let Aligned::Code { own, callers } = place {
@@ -271,7 +271,7 @@ impl Table {
         let run = whole_run(reading, self.weight);
         let progress = Progress::of(&run, &whole, one_sample(reading, self.weight, &run));
         self.recorded.push(run.sum());
-        self.of_any_row.push(of_any_row_ns(reading, self.weight) as f64);
+        self.of_any_row.push(of_any_row_ns(reading, self.weight));
         self.one_sample.push(progress.one_sample);
         self.runs.push(RunPlaces { side, places, whole, progress });
     }

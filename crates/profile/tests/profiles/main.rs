@@ -9,6 +9,7 @@ mod difference;
 mod difference_forms;
 mod difference_identity;
 mod difference_page;
+mod difference_times;
 mod edited_programs;
 mod export;
 mod filter;

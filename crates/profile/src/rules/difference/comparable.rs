@@ -1,8 +1,12 @@
 //! Whether two sides can be compared at all, how else they differ, and what the intervals allow for.
 //! Owns: the obstacles, in words. Keeps: with an obstacle nothing is certain.
 
+mod queue;
+
 use std::collections::BTreeSet;
 
+use crate::rules::difference::comparable::queue::queue_ns;
+pub use crate::rules::difference::comparable::queue::waited_for_cpu;
 use crate::rules::pace::Pace;
 use crate::rules::reading::Reading;
 use crate::rules::waits::pauses::recorded_ns;
@@ -49,7 +53,7 @@ pub struct Facts {
     pub covered_per_mille: Option<u64>,
     /// None: the file does not tell.
     pub end: Option<End>,
-    /// The part of its time that it was ready to run and had no CPU. None: the kernel did not tell.
+    /// The part of its time, or of the time of it that is compared, in which it was ready to run and had no CPU. None: the kernel did not tell.
     pub waited_for_cpu: Option<f64>,
     recorded_ns: u64,
     cpu_ns: u64,
@@ -113,7 +117,7 @@ impl Facts {
             threads: profile.threads.iter().filter(|thread| !thread.is_of_many()).count(),
             covered_per_mille: clocks.covered_per_mille().filter(|_| !profile.is_imported()),
             end: end_of(profile),
-            waited_for_cpu: told_wait_for_cpu(profile),
+            waited_for_cpu: waited_for_cpu(reading),
             recorded_ns: recorded_ns(profile),
             cpu_ns: clocks.cpu_sampled_ns.saturating_add(uncovered_ns),
             uncovered_ns,
@@ -136,13 +140,13 @@ fn uncovered_ns(profile: &Profile) -> u64 {
     clocks.cpu_not_sampled_ns.saturating_add(clocks.cpu_not_recorded_ns)
 }
 
-/// Of the whole run, what any row may have more of though its code is the same: CPU that is in no sample; of wall time, the wait for a CPU.
+/// What any row may have more of though its code is the same: CPU of the whole run that is in no sample; of wall time, the wait for a CPU.
 #[must_use]
-pub fn of_any_row_ns(profile: &Profile, weight: Weight) -> u64 {
+pub fn of_any_row_ns(reading: &Reading, weight: Weight) -> f64 {
     match weight {
-        Weight::Cpu => uncovered_ns(profile),
-        Weight::Wall => profile.threads.iter().filter_map(|thread| thread.cpu_queue_ns).fold(0, u64::saturating_add),
-        Weight::Samples | Weight::Copied | Weight::Allocated => 0,
+        Weight::Cpu => uncovered_ns(reading) as f64,
+        Weight::Wall => queue_ns(reading),
+        Weight::Samples | Weight::Copied | Weight::Allocated => 0.0,
     }
 }
 
@@ -168,18 +172,6 @@ fn end_of(profile: &Profile) -> Option<End> {
         (Some(code), None) => Some(End::ExitCode(code)),
         (None, None) => Some(End::Exited),
     }
-}
-
-/// The part of its time that a run was ready and had no CPU, by the kernel's count.
-pub fn waited_for_cpu(profile: &Profile) -> f64 {
-    told_wait_for_cpu(profile).unwrap_or(0.0)
-}
-
-fn told_wait_for_cpu(profile: &Profile) -> Option<f64> {
-    let threads = profile.threads.iter().filter_map(|thread| Some((thread.cpu_queue_ns?, thread.cpu_ns?)));
-    let sum = threads.map(|(queue_ns, cpu_ns)| (queue_ns as f64, cpu_ns as f64));
-    let (queue_ns, cpu_ns) = sum.reduce(|sum, one| (sum.0 + one.0, sum.1 + one.1))?;
-    Some(if queue_ns > 0.0 { queue_ns / (queue_ns + cpu_ns) } else { 0.0 })
 }
 
 /// Obstacles to a comparison: each of them alone makes all differences uncertain.
