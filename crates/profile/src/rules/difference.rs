@@ -150,7 +150,8 @@ pub fn difference(before: &[Run], after: &[Run], asked: Option<Weight>) -> Diffe
     }
     table.add_up();
     let weight = choice.weight;
-    let mut difference = table.settled(choice);
+    let longest_ns = before.iter().chain(after).map(|run| run.reading.wall_ns()).max().unwrap_or(0);
+    let mut difference = table.settled(choice, longest_ns);
     let facts = |runs: &[Run]| runs.iter().map(Facts::of).collect::<Vec<_>>();
     let (before, after) = (facts(before), facts(after));
     difference.obstacles = obstacles(&before, &after, weight);
@@ -356,7 +357,7 @@ impl Table {
         places.into_iter().map(|(place, series)| (aligned(&place), series)).collect()
     }
 
-    fn settled(mut self, choice: Choice) -> Difference {
+    fn settled(mut self, choice: Choice, longest_ns: u64) -> Difference {
         // A function with one expression would be the same row twice.
         self.known.retain(|key, known| !matches!(key, Key::Function { .. }) || known.expressions.len() > 1);
         let (runs_before, runs_after) = (self.runs_before as u64, self.runs_after as u64);
@@ -412,7 +413,7 @@ impl Table {
             let runs = certainty.runs_needed(sums, change)?;
             let is_enough = runs as usize <= self.runs_before.min(self.runs_after);
             let times_longer = certainty.times_longer(sums, change);
-            let fewer_longer = certainty.fewer_longer(sums, change, runs);
+            let fewer_longer = certainty.fewer_longer(sums, change, runs, longest_ns);
             Some(Advice { subject, runs, times_longer, fewer_longer, is_enough })
         });
         sort(&mut rows);

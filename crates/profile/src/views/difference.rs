@@ -8,7 +8,7 @@ pub mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::rules::difference::certainty::{ERRORS_IN_ALL_ROWS, Estimate, Longer, SAMPLES_MIN};
+use crate::rules::difference::certainty::{ERRORS_IN_ALL_ROWS, Estimate, LONGER_RUN_NS_MAX, Longer, SAMPLES_MIN};
 use crate::rules::difference::comparable::{Facts, allowed_for};
 use crate::rules::difference::{
     ADVISED_CHANGE, Advice, Code, Difference, Row, SAMPLES_OF_EACH_SIDE_MIN, SAMPLES_OF_ONE_SIDE_MIN, Subject,
@@ -22,9 +22,6 @@ use crate::rules::weight::{Choice, Weight};
 use crate::tables::file_names::shortest;
 use crate::views::summary::{kept_line, law_line, who};
 use crate::words::figures::{count, counted, duration, percent, size};
-
-/// A run that a person waits for, ten times and more.
-const LONGER_RUN_NS_MAX: f64 = 120e9;
 
 /// Two sides, and what is said of them.
 pub struct Comparison<'r> {
@@ -256,21 +253,26 @@ impl Comparison<'_> {
         }
         let at_least = if self.difference.certainty.spread.freedom.is_none() { "at least " } else { "" };
         // Many short runs take less time in all than a few long ones, so they come first.
-        let as_now = advice.times_longer.filter(|times| *times > 1.0).map(|times| {
-            format!(", or as many as now, each {:.0} times as long or with so much higher a --rate", times.ceil())
+        let as_now = advice.times_longer.map(f64::ceil).filter(|times| *times > 1.0).map(|times| {
+            match self.longest_ns() as f64 * times <= LONGER_RUN_NS_MAX {
+                true => format!(", or as many as now, each {times:.0} times as long or with so much higher a --rate"),
+                false => format!(", or as many as now, each with a --rate {times:.0} times as high"),
+            }
         });
         let longer = as_now.or_else(|| self.fewer_longer(advice.fewer_longer?)).unwrap_or_default();
         format!("to tell {change}: {at_least}{runs} of each{longer} (genba diff A1 A2 … -- B1 B2 …)")
     }
 
-    /// `, or 10 of runs 6 times as long, 5.47 s`. None: a part of a run has another length, or nobody waits for that one.
+    /// `, or 10 of runs 6 times as long, 5.47 s`. None: a part of a run has another length.
     fn fewer_longer(&self, longer: Longer) -> Option<String> {
-        let longest_ns = self.before.iter().chain(self.after).map(|run| run.reading.wall_ns()).max()?;
-        let times = longer.times.ceil();
-        let length_ns = longest_ns as f64 * times;
-        let is_made = longest_ns > 0 && length_ns <= LONGER_RUN_NS_MAX && !self.is_of_parts();
-        is_made
-            .then(|| format!(", or {} of runs {times:.0} times as long, {}", longer.runs, duration(length_ns as u64)))
+        let (longest_ns, times) = (self.longest_ns(), longer.times.ceil());
+        let length = duration((longest_ns as f64 * times) as u64);
+        let is_made = longest_ns > 0 && !self.is_of_parts();
+        is_made.then(|| format!(", or {} of runs {times:.0} times as long, {length}", longer.runs))
+    }
+
+    fn longest_ns(&self) -> u64 {
+        self.before.iter().chain(self.after).map(|run| run.reading.wall_ns()).max().unwrap_or(0)
     }
 
     /// `orders.py:16 parse ← orders.py:29 load`

@@ -34,6 +34,8 @@ const ADVISED_RUNS_MAX: u32 = 1000;
 const LONGER_RUNS_MIN: u32 = 10;
 /// More of them are asked for before each is longer than so many times what it was.
 const TIMES_LONGER_MAX: f64 = 50.0;
+/// And none is longer: a person waits for it, ten times and more.
+pub const LONGER_RUN_NS_MAX: f64 = 120e9;
 /// Of changes that large, 95 % are found with the runs that are asked for.
 const POWER_QUANTILE: f64 = 1.645;
 /// A row with fewer samples in one run of each side together is not compared.
@@ -251,9 +253,10 @@ impl Certainty {
         is_told.then(|| own / (allowed - between)).filter(|times| *times <= 100.0)
     }
 
-    /// What does as well as `runs` recordings on each side: fewer ones that are longer. None: their samples would not do it.
+    /// What does as well as `runs` recordings on each side: fewer ones that are longer. `longest_ns`: the longest run there is. None: their samples
+    /// would not do it, or nobody waits for such runs.
     #[must_use]
-    pub fn fewer_longer(&self, row: &Sums, change: f64, runs: u32) -> Option<Longer> {
+    pub fn fewer_longer(&self, row: &Sums, change: f64, runs: u32, longest_ns: u64) -> Option<Longer> {
         let own = own_variance(row);
         let between = self.advised_variance(row) - own;
         let (change, uneven) = (change - self.uncovered, self.uneven * middle(row));
@@ -262,7 +265,8 @@ impl Certainty {
             (change > 0.0 && between < allowed && own > 0.0).then(|| own / (allowed - between))
         };
         let longer = |runs: u32| times(runs).map(|times| Longer { runs, times });
-        (LONGER_RUNS_MIN..runs).filter_map(longer).find(|longer| longer.times <= TIMES_LONGER_MAX)
+        let times_max = (LONGER_RUN_NS_MAX / longest_ns.max(1) as f64).min(TIMES_LONGER_MAX);
+        (LONGER_RUNS_MIN..runs).filter_map(longer).find(|longer| longer.times.ceil() <= times_max)
     }
 
     /// Of one run, as advice has to count with it: no promise is kept with what a few runs happened to differ by.

@@ -209,12 +209,17 @@ fn fewer_longer_runs_do_as_well() {
         let row = sums(&before, &after, 8.0);
         let of = |row: &Sums| Certainty::of(&[], row, 10, Busy::default());
         let runs = of(&row).runs_needed(&row, 5.0).expect("a number of runs");
-        let longer = of(&row).fewer_longer(&row, 5.0, runs).expect("more samples tell");
+        let longer_than = |longest_ns: u64| of(&row).fewer_longer(&row, 5.0, runs, longest_ns);
+        let longer = longer_than(1_000_000_000).expect("more samples tell");
         assert!((LONGER_RUNS_MIN..runs).contains(&longer.runs) && longer.times > 1.0, "{longer:?}, not {runs}");
         assert!(longer.times <= TIMES_LONGER_MAX, "{longer:?}");
         // Runs of that length, and a thousandth longer.
         let same = sums(&before, &after, 8.0 / (longer.times * 1.001).sqrt());
         assert_eq!(of(&same).runs_needed(&same, 5.0), Some(longer.runs));
+        // Of runs of 40 s more are asked for, none of which is longer than two minutes; of runs of two minutes none.
+        let of_long = longer_than(40_000_000_000).expect("more samples tell");
+        assert!(of_long.times <= 3.0 && of_long.runs > longer.runs, "{of_long:?}, not {longer:?}");
+        assert_eq!(longer_than(120_000_000_000), None);
     }
 }
 
