@@ -24,8 +24,8 @@ use crate::rules::difference::comparable::{Facts, obstacles, of_any_row_ns, unli
 use crate::rules::difference::division::{Division, Ways};
 use crate::rules::difference::files::{FileIndex, Files, script};
 use crate::rules::difference::places::{Place, Series, places, whole_run};
-use crate::rules::difference::same_code::SameCode;
 use crate::rules::difference::same_code::homonyms::Instance;
+use crate::rules::difference::same_code::{SameCode, whole};
 use crate::rules::difference::within_run::Sum;
 use crate::rules::difference::within_run::progress::{Progress, one_sample};
 use crate::rules::phase::Phase;
@@ -328,8 +328,8 @@ impl Table {
             Home::Python { file, .. } => Some(reading.files[file].path.as_str()),
             Home::C { .. } | Home::Mark => None,
         };
-        let script = script(reading);
-        let files = self.files.add(own.iter().chain(&callers).filter_map(path), script.as_deref());
+        let text = |path: &str| whole(reading.sources.get(path)?);
+        let files = self.files.add(own.iter().chain(&callers).filter_map(path), script(reading).as_deref(), &text);
         Met { places, own, callers, files }
     }
 

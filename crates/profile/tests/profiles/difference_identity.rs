@@ -41,3 +41,27 @@ fn two_texts_of_one_name_are_not_compared() {
     let both = short(1, "3.11.9") + "process 8 3.11.9 cwd=/app\n<module>@<string>:1 x100\n<module>@<string>:2 x200\n";
     assert_eq!(rows(&both, &long(2, "3.13.0")), ["<module> +0 open"]);
 }
+
+/// `util.py` is called `old.py` now, and another module took its name.
+#[test]
+fn a_file_that_took_the_name_of_another_one_is_not_compared_with_it() {
+    let before = "process 7 3.13.0 cwd=/app key=1
+        source /app/util.py
+        |def f(data):
+        |    step(data)
+        |    push(data)
+        main@app.py:3 > f^1@util.py:2[4-14] x900";
+    let after = "process 7 3.13.0 cwd=/app key=2
+        source /app/old.py
+        |def f(data):
+        |    step(data)
+        |    push(data)
+        source /app/util.py
+        |def f(data):
+        |    turn(data)
+        |    pull(data)
+        |    pull(data + 1)
+        main@app.py:3 > f^1@old.py:2[4-14] x900
+        main@app.py:4 > f^1@util.py:2[4-14] x400";
+    assert_eq!(rows(before, after), ["step(data) ← main:3 +0 open", "turn(data) ← main:4 +640 certain"]);
+}

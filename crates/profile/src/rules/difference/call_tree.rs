@@ -11,7 +11,7 @@ use crate::rules::difference::aligned::{By, Function, SiteIndex, Sites, sites_of
 use crate::rules::difference::certainty::{Estimate, SAMPLES_MIN, Sums, variance_of_unseen};
 use crate::rules::difference::files::{FileIndex, Files, script};
 use crate::rules::difference::places::{Series, leaves, whole_run};
-use crate::rules::difference::same_code::SameCode;
+use crate::rules::difference::same_code::{SameCode, whole};
 use crate::rules::difference::within_run::Sum;
 use crate::rules::difference::within_run::progress::{Progress, one_sample};
 use crate::rules::difference::{Difference, Run, are_too_few};
@@ -389,7 +389,8 @@ impl Met {
             Home::Python { file, .. } => Some(profile.files[file].path.as_str()),
             Home::C { .. } | Home::Mark => None,
         };
-        let files = files.add(frames.iter().filter_map(path), script(profile).as_deref());
+        let text = |path: &str| whole(profile.sources.get(path)?);
+        let files = files.add(frames.iter().filter_map(path), script(profile).as_deref(), &text);
         Met { frames, files }
     }
 }

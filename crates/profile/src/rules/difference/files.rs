@@ -1,8 +1,11 @@
 //! Which files of several recordings are the same, though they were moved to another folder or renamed.
 //! Owns: the steps by which files find each other. Keeps: two files of one recording never become one.
 
-use std::collections::{HashMap, HashSet};
+mod texts;
 
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use crate::rules::difference::files::texts::Text;
 use crate::tables::owner::{Library, is_nameless};
 use crate::tables::profile::Profile;
 use crate::tables::stored::absolute;
@@ -22,29 +25,42 @@ impl FileIndex {
 #[derive(Debug, Default)]
 pub struct Files {
     paths: Vec<String>,
+    /// Of each file, the newest that is known whole.
+    texts: Vec<Option<Text>>,
+    /// By the newest path.
+    known: HashMap<String, usize>,
     /// The program's own file.
     script: Option<usize>,
 }
 
 impl Files {
-    /// The files of the next recording, each with its index. A path that is new is a known file that this recording lacks, if both are the
-    /// only ones with so long an end of their path. A file of one library never becomes one of another: `json/decoder.py` is not `simplejson/decoder.py`. `script`: the file that the command line names, which may be called otherwise.
+    /// The files of the next recording, each with its index. A known file whose path another one took is where its text is. A path that is new is
+    /// a known file that this recording lacks, if both are the only ones with so long an end of their path. A file of one library never becomes one of another: `json/decoder.py` is not `simplejson/decoder.py`. `script`: the file that the command line names, which may be called otherwise.
+    /// `text`: of a file that is known whole.
     pub fn add<'p>(
         &mut self,
         paths: impl Iterator<Item = &'p str>,
         script: Option<&str>,
+        text: &dyn Fn(&str) -> Option<&'p str>,
     ) -> HashMap<String, FileIndex> {
         let mut index_of: HashMap<String, FileIndex> = HashMap::new();
         let mut new: Vec<&str> = Vec::new();
-        let known: HashMap<&str, usize> = self.paths.iter().map(String::as_str).zip(0..).collect();
+        let mut paths: Vec<&str> = paths.collect();
+        paths.sort_unstable();
+        paths.dedup();
+        let texts: BTreeMap<&str, Option<Text>> = paths.iter().map(|path| (*path, text(path).map(Text::of))).collect();
+        let elsewhere = self.elsewhere(&texts);
+        let have_gone: HashSet<usize> = elsewhere.values().copied().collect();
         for path in paths {
-            match known.get(path) {
-                Some(&index) => drop(index_of.insert(path.to_string(), FileIndex(index))),
+            let known = self.known.get(path).copied().filter(|index| !have_gone.contains(index));
+            match elsewhere.get(path).copied().or(known) {
+                Some(index) => drop(index_of.insert(path.to_string(), FileIndex(index))),
                 None => new.push(path),
             }
         }
-        new.sort_unstable();
-        new.dedup();
+        for (path, index) in elsewhere {
+            self.paths[index] = path.to_string();
+        }
         let taken: HashSet<usize> = index_of.values().map(|index| index.0).collect();
         let mut left: HashMap<&str, Vec<usize>> = HashMap::new();
         for (index, path) in self.paths.iter().enumerate() {
@@ -86,11 +102,47 @@ impl Files {
         for path in new {
             index_of.entry(path.to_string()).or_insert_with(|| {
                 self.paths.push(path.to_string());
+                self.texts.push(None);
                 FileIndex(self.paths.len() - 1)
             });
         }
+        self.remember(&index_of, texts);
         self.script = script.and_then(|script| index_of.get(script)).map(|index| index.0).or(self.script);
         index_of
+    }
+
+    /// Where known files are whose paths others took: at the only path that has their text, to the letter.
+    fn elsewhere<'p>(&self, texts: &BTreeMap<&'p str, Option<Text>>) -> HashMap<&'p str, usize> {
+        let mut found: Vec<(&'p str, usize)> = Vec::new();
+        for (path, &index) in &self.known {
+            let (Some(before), Some(Some(now))) = (&self.texts[index], texts.get(path.as_str())) else { continue };
+            if before == now || before.is_edited_to(now) {
+                continue;
+            }
+            let mut same = texts.iter().filter_map(|(other, text)| {
+                let is_it = text.as_ref() == Some(before) && Library::of(other) == Library::of(path);
+                is_it.then_some(*other)
+            });
+            let (Some(only), None) = (same.next(), same.next()) else { continue };
+            let is_its_own = self.known.get(only).is_some_and(|index| self.texts[*index].as_ref() == Some(before));
+            if !is_its_own {
+                found.push((only, index));
+            }
+        }
+        // Two files had that text.
+        let is_of_one = |path: &str| found.iter().filter(|(other, _)| *other == path).count() == 1;
+        found.iter().copied().filter(|(path, _)| is_of_one(path)).collect()
+    }
+
+    fn remember(&mut self, index_of: &HashMap<String, FileIndex>, texts: BTreeMap<&str, Option<Text>>) {
+        self.known.extend(index_of.iter().map(|(path, index)| (path.clone(), index.0)));
+        let paths = &self.paths;
+        self.known.retain(|path, index| paths[*index] == *path);
+        for (path, text) in texts {
+            if let (Some(index), Some(text)) = (index_of.get(path), text) {
+                self.texts[index.0] = Some(text);
+            }
+        }
     }
 
     #[must_use]
@@ -123,8 +175,8 @@ mod tests {
     fn a_file_may_be_in_another_folder() {
         let check = |first: &[&str], second: &[&str], expected: &[usize]| {
             let mut files = Files::default();
-            files.add(first.iter().copied(), None);
-            let found = files.add(second.iter().copied(), None);
+            files.add(first.iter().copied(), None, &|_| None);
+            let found = files.add(second.iter().copied(), None, &|_| None);
             let found: Vec<usize> = second.iter().map(|path| found[*path].0).collect();
             assert_eq!(found, expected, "{first:?} and {second:?}");
         };
@@ -153,12 +205,47 @@ mod tests {
     #[test]
     fn the_programs_own_file_may_have_another_name() {
         let mut files = Files::default();
-        files.add(["/app/slow.py", "/app/db.py"].into_iter(), Some("/app/slow.py"));
-        let found = files.add(["/app/db.py", "/app/fast.py"].into_iter(), Some("/app/fast.py"));
+        files.add(["/app/slow.py", "/app/db.py"].into_iter(), Some("/app/slow.py"), &|_| None);
+        let found = files.add(["/app/db.py", "/app/fast.py"].into_iter(), Some("/app/fast.py"), &|_| None);
         assert_eq!((found["/app/fast.py"], found["/app/db.py"]), (FileIndex(1), FileIndex(0)));
         assert_eq!(files.path(FileIndex(1)), "/app/fast.py");
         // One that was there before keeps its own rows.
-        let found = files.add(["/app/db.py", "/app/fast.py"].into_iter(), Some("/app/db.py"));
+        let found = files.add(["/app/db.py", "/app/fast.py"].into_iter(), Some("/app/db.py"), &|_| None);
         assert_eq!((found["/app/fast.py"], found["/app/db.py"]), (FileIndex(1), FileIndex(0)));
+    }
+
+    /// Each recording as `path=text path=text`; the indices of the files of the last one.
+    fn check_texts(recordings: &[&str], expected: &[usize]) {
+        let mut files = Files::default();
+        let mut found = Vec::new();
+        for recording in recordings {
+            let recording: &'static str = String::from(*recording).leak();
+            let read = |word: &'static str| {
+                let (path, text) = word.split_once('=').expect("a text");
+                let text: &'static str = text.replace(',', "\n").leak();
+                (path, text)
+            };
+            let texts: Vec<(&'static str, &'static str)> = recording.split(' ').map(read).collect();
+            let text = |path: &str| texts.iter().find(|(other, _)| *other == path).map(|(_, text)| *text);
+            let index_of = files.add(texts.iter().map(|(path, _)| *path), None, &text);
+            found = texts.iter().map(|(path, _)| index_of[*path].0).collect();
+        }
+        assert_eq!(found, expected, "{recordings:?}");
+    }
+
+    #[test]
+    fn a_file_whose_name_another_one_took_is_where_its_text_is() {
+        check_texts(&["/a.py=1,2,3", "/a.py=7,8 /old.py=1,2,3"], &[1, 0]);
+        check_texts(&["/a.py=1,2,3", "/a.py=7,8 /old.py=1,2,3", "/a.py=7,8,9 /old.py=1,2,3"], &[1, 0]);
+        // Two change their names.
+        check_texts(&["/a.py=1,2,3 /b.py=7,8", "/a.py=7,8 /b.py=1,2,3"], &[1, 0]);
+        // And one takes that of a file that is gone.
+        check_texts(&["/a.py=1,2 /b.py=5,6", "/a.py=7,8 /b.py=1,2", "/a.py=7,8 /b.py=1,2,3"], &[2, 0]);
+        // Edited, and a copy of what it was is beside it.
+        check_texts(&["/a.py=1,2,3", "/a.py=1,2,4 /old.py=1,2,3"], &[0, 1]);
+        // Two have its text, or had it.
+        check_texts(&["/a.py=1,2", "/a.py=7,8 /b.py=1,2 /c.py=1,2"], &[0, 1, 2]);
+        check_texts(&["/a.py=1,2 /b.py=1,2", "/a.py=7,8 /b.py=1,2"], &[0, 1]);
+        check_texts(&["/a.py=1,2 /b.py=1,2", "/a.py=7,8 /b.py=7,9 /c.py=1,2"], &[0, 1, 2]);
     }
 }

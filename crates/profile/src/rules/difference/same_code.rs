@@ -14,8 +14,8 @@ use crate::rules::difference::same_code::bodies::Bodies;
 use crate::rules::difference::same_code::homonyms::{FirstLines, Homonyms, Instance};
 use crate::rules::difference::same_code::in_no_file::InNoFile;
 use crate::rules::difference::same_code::met_apart::met_apart;
-pub use crate::rules::difference::same_code::moved_lines::Line;
 use crate::rules::difference::same_code::moved_lines::Sure;
+pub use crate::rules::difference::same_code::moved_lines::{Line, whole};
 use crate::tables::own_code::without_parts;
 use crate::tables::profile::{Function, Home, Profile};
 
