@@ -65,3 +65,29 @@ fn a_file_that_took_the_name_of_another_one_is_not_compared_with_it() {
         main@app.py:4 > f^1@util.py:2[4-14] x400";
     assert_eq!(rows(before, after), ["step(data) ← main:3 +0 open", "turn(data) ← main:4 +640 certain"]);
 }
+
+/// Two functions that are alike to the letter, of which one was taken out: which one, no text can tell.
+#[test]
+fn one_of_two_copies_is_not_compared_with_any() {
+    let copy = "|@cost.register\n|def _(data):\n|    step(data)\n|\n";
+    let of = |key: u32, copies: usize, samples: &[u32]| {
+        let mut text = format!("process 7 3.13.0 cwd=/app key={key}\nsource /app/app.py\n{}", copy.repeat(copies));
+        let main = 4 * copies + 1;
+        text += "|def main():\n|    cost(data)\n";
+        for (at, count) in samples.iter().enumerate() {
+            let (first, line) = (4 * at + 1, 4 * at + 3);
+            text += &format!("main^{main}@app.py:{}[4-14] > _^{first}@app.py:{line}[4-14] x{count}\n", main + 1);
+        }
+        text
+    };
+    let merged = |before: String, after: String| {
+        let (before, after) = (runs("before", &[before]), runs("after", &[after]));
+        let all = comparison(&before, &after, None);
+        (told(&all).len(), all.difference.merged)
+    };
+    let name = ("/app/app.py".to_string(), "_".to_string());
+    assert_eq!(merged(of(1, 2, &[300, 900]), of(2, 1, &[900])), (1, vec![name.clone()]));
+    assert_eq!(merged(of(1, 1, &[900]), of(2, 2, &[900, 300])), (1, vec![name]));
+    // As many as before: in their order.
+    assert_eq!(merged(of(1, 2, &[300, 900]), of(2, 2, &[300, 900])), (2, Vec::new()));
+}

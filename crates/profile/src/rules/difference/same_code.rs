@@ -2,6 +2,7 @@
 //! Owns: that answer, made once for all recordings of a comparison. Never: looks at samples.
 
 mod bodies;
+mod extent;
 pub mod homonyms;
 mod in_no_file;
 mod met_apart;

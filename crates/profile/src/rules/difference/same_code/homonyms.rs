@@ -2,6 +2,7 @@
 //! Owns: which of them is which in another recording. Keeps: what nothing tells apart is one function in all recordings.
 //!
 //! Where the text of the file is known in all recordings, its lines have numbers (`moved_lines`), and functions are the same if their first lines are, where no other line can be meant.
+//! Of two copies that are alike to the letter, of which a text has only one, nobody knows which.
 //! Else two recordings have the same functions of a name if their first lines are the same. If one has only some of the other's, and no other
 //! function of the file moved, those are the same. If other functions moved, as many functions as before are those of before in their order, if each moved as far as a neighbour of its. All else
 //! nobody knows.
@@ -79,9 +80,11 @@ impl Homonyms {
         for name in &names {
             let met_several = runs.iter().any(|run| run.0.get(name).is_some_and(|lines| lines.len() > 1));
             let is_apart = !met_several && apart.contains(name);
-            let by_text = by_text(name, runs, sure).filter(|found| !is_apart || has_several(found));
+            let are_copies = met_several && are_copies(name, runs, sure);
+            let is_told = |found: &Vec<OfRun>| !are_copies && (!is_apart || has_several(found));
+            let by_text = by_text(name, runs, sure).filter(is_told);
             // Lines alone would take them for one that was moved.
-            let is_certain = by_text.is_some() || !is_apart && homonyms.add(name, runs, &names);
+            let is_certain = by_text.is_some() || !is_apart && !are_copies && homonyms.add(name, runs, &names);
             for (position, instances) in by_text.unwrap_or_default() {
                 homonyms.of_run[position].insert(name.clone(), instances);
             }
@@ -154,6 +157,14 @@ type OfRun = (usize, BTreeMap<u32, Instance>);
 fn has_several(found: &[OfRun]) -> bool {
     let instances: BTreeSet<&Instance> = found.iter().flat_map(|(_, instances)| instances.values()).collect();
     instances.len() > 1
+}
+
+/// Two functions of that name are alike to the letter, and one of the texts has only one of them.
+fn are_copies(name: &Name, runs: &[FirstLines], sure: &Sure) -> bool {
+    let is_copy = |(run, lines): (usize, &FirstLines)| {
+        lines.0.get(name).into_iter().flatten().any(|line| sure.is_one_of_copies(run, name.0, *line))
+    };
+    runs.iter().enumerate().any(is_copy)
 }
 
 /// The functions of that name in each recording. None: their lines do not tell.

@@ -1,11 +1,13 @@
 //! Which lines of several texts are the same, though others were put in or taken out between them.
 //! Owns: a line's number. Keeps: no two lines of one text have the same.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use crate::rules::difference::files::FileIndex;
+use crate::rules::difference::same_code::extent::{around, body};
 use crate::tables::profile::Profile;
 use crate::tables::source_text::SourceText;
 
@@ -20,6 +22,8 @@ pub struct Line {
     pub is_everywhere: bool,
     /// It is in one piece with a line that each text has once, wherever it is in more than one.
     is_sure: bool,
+    /// A function begins there that is beside a copy of itself, and another text has only one of the two.
+    is_one_of_copies: bool,
 }
 
 /// With whether no other line can be meant.
@@ -55,8 +59,18 @@ impl Sure {
     /// None: nobody knows.
     #[must_use]
     pub fn number(&self, run: usize, file: FileIndex, line: u32) -> Option<u32> {
-        let line = self.0.get(run)?.get(&file)?.get((line as usize).checked_sub(1)?)?;
+        let line = self.line(run, file, line)?;
         line.is_sure.then_some(line.number)
+    }
+
+    /// Which of two copies is left nobody knows.
+    #[must_use]
+    pub fn is_one_of_copies(&self, run: usize, file: FileIndex, line: u32) -> bool {
+        self.line(run, file, line).is_some_and(|line| line.is_one_of_copies)
+    }
+
+    fn line(&self, run: usize, file: FileIndex, line: u32) -> Option<&Line> {
+        self.0.get(run)?.get(&file)?.get((line as usize).checked_sub(1)?)
     }
 }
 
@@ -78,19 +92,20 @@ pub fn numbered(texts: &[Vec<&str>]) -> Option<Vec<Vec<Line>>> {
     let mut different: Vec<(&[&str], Vec<Numbered>)> = Vec::new();
     let mut of_text: Vec<usize> = Vec::new();
     let mut next = 0..;
+    let mut copies: HashSet<u32> = HashSet::new();
     for lines in texts {
         let known = different.iter().position(|(known, _)| known == lines);
         of_text.push(known.unwrap_or(different.len()));
         if known.is_none() {
             let numbers = match different.last() {
-                Some((before, numbers)) => followed(before, numbers, lines, &mut next),
+                Some((before, numbers)) => followed(before, numbers, lines, &mut next, &mut copies),
                 None => next.by_ref().take(lines.len()).map(|number| (number, true)).collect(),
             };
             different.push((lines, numbers));
         }
     }
     let mut count_of: HashMap<u32, usize> = HashMap::new();
-    let mut unsure: std::collections::HashSet<u32> = std::collections::HashSet::new();
+    let mut unsure: HashSet<u32> = HashSet::new();
     for (number, is_sure) in different.iter().flat_map(|(_, numbers)| numbers) {
         *count_of.entry(*number).or_default() += 1;
         if !is_sure {
@@ -101,6 +116,7 @@ pub fn numbered(texts: &[Vec<&str>]) -> Option<Vec<Vec<Line>>> {
         number: *number,
         is_everywhere: count_of[number] == different.len(),
         is_sure: !unsure.contains(number),
+        is_one_of_copies: copies.contains(number),
     };
     Some(of_text.into_iter().map(|at| different[at].1.iter().map(line).collect()).collect())
 }
@@ -111,12 +127,14 @@ fn followed(
     numbers: &[Numbered],
     lines: &[&str],
     next: &mut impl Iterator<Item = u32>,
+    copies: &mut HashSet<u32>,
 ) -> Vec<Numbered> {
     let (once_before, once) = (counts(before), counts(lines));
     let is_anchor = |line: &&str| once_before.get(line) == Some(&1) && once.get(line) == Some(&1);
     let mut found: Vec<Option<Numbered>> = vec![None; lines.len()];
-    for step in capture_diff_slices(Algorithm::Patience, before, lines) {
-        let (old, new, len, is_sure) = match step {
+    let steps = capture_diff_slices(Algorithm::Patience, before, lines);
+    for step in &steps {
+        let (old, new, len, is_sure) = match *step {
             DiffOp::Equal { old_index, new_index, len } => {
                 (old_index, new_index, len, lines[new_index..new_index + len].iter().any(is_anchor))
             }
@@ -129,6 +147,21 @@ fn followed(
             found[new + at] = Some((numbers[old + at].0, is_sure));
         }
     }
+    let equal_lines = |step: Option<&DiffOp>| if let Some(DiffOp::Equal { len, .. }) = step { *len } else { 0 };
+    for (at, step) in steps.iter().enumerate() {
+        let equal = (equal_lines(at.checked_sub(1).and_then(|at| steps.get(at))), equal_lines(steps.get(at + 1)));
+        match *step {
+            DiffOp::Delete { old_index, old_len, .. } => {
+                let beside = beside_copies(before, old_index..old_index + old_len, equal);
+                copies.extend(beside.into_iter().map(|at| numbers[at].0));
+            }
+            DiffOp::Insert { new_index, new_len, .. } => {
+                let beside = beside_copies(lines, new_index..new_index + new_len, equal);
+                copies.extend(beside.into_iter().filter_map(|at| found[at].map(|(number, _)| number)));
+            }
+            DiffOp::Equal { .. } | DiffOp::Replace { .. } => {}
+        }
+    }
     let place_of: HashMap<&str, usize> = before.iter().copied().zip(0..).collect();
     let all = found.into_iter().zip(lines);
     all.map(|(found, line)| match found {
@@ -139,6 +172,35 @@ fn followed(
         None => (next.next().unwrap_or(u32::MAX), !once_before.contains_key(line)),
     })
     .collect()
+}
+
+/// Where functions begin that the other text has, beside lines that it lacks, and that are copies of what it lacks. `equal`: how many lines above
+/// and below it has.
+fn beside_copies(text: &[&str], lacking: Range<usize>, equal: (usize, usize)) -> Vec<usize> {
+    let Range { start, end } = lacking;
+    // It may as well be lines further up or down that the other text lacks.
+    let above = (0..equal.0).take_while(|at| text[start - 1 - at] == text[end - 1 - at]).count();
+    let below = (0..equal.1).take_while(|at| text[start + at] == text[end + at]).count();
+    let is_alike = |at: usize, other: usize| {
+        let lines = code_lines(text, at);
+        text.get(at..at + lines) == text.get(other..other + lines) && around(text, at) == around(text, other)
+    };
+    let is_copy = |at: usize, other: usize| is_head(text[at]) && is_alike(at, other);
+    let found_above = (start - above..start).filter(|at| is_copy(*at, at + (end - start)));
+    found_above.chain((end..end + below).filter(|at| is_copy(*at, at - (end - start)))).collect()
+}
+
+/// Whether a function may begin there.
+fn is_head(line: &str) -> bool {
+    let text = line.trim_start();
+    text.starts_with('@') || text.starts_with("def ") || text.starts_with("async ") || text.contains("lambda")
+}
+
+/// Of what begins there: without the empty lines and remarks behind it.
+fn code_lines(text: &[&str], at: usize) -> usize {
+    let is_code = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+    let lines = body(text, at as u32 + 1).unwrap_or_default();
+    lines.iter().rposition(is_code).map_or(1, |last| last + 1)
 }
 
 fn counts<'l>(lines: &[&'l str]) -> HashMap<&'l str, usize> {
@@ -183,6 +245,31 @@ mod tests {
         check(&["abc", "axc"], "0 1? 2 | 0 1? 2");
         // Nobody knows which of two is gone.
         check(&["xx", "x"], "0? 1. | 0?");
+    }
+
+    /// The lines, counted from 1, at which a function may be another one than it seems, in each text.
+    fn copies(before: &str, after: &str) -> [Vec<usize>; 2] {
+        let texts = [before, after].map(|text| text.lines().collect::<Vec<&str>>());
+        let found = numbered(&texts).expect("few lines");
+        let of = |lines: &[Line]| -> Vec<usize> {
+            (1..).zip(lines).filter(|(_, line)| line.is_one_of_copies).map(|(at, _)| at).collect()
+        };
+        [of(&found[0]), of(&found[1])]
+    }
+
+    #[test]
+    fn one_of_two_copies_may_be_either() {
+        let copy = "@cost.register\ndef _(data):\n    step(data)\n\n";
+        let main = "def main():\n    cost(data)\n";
+        let (two, one) = (format!("{copy}{copy}{main}"), format!("{copy}{main}"));
+        assert_eq!(copies(&two, &one)[1], [1, 2]);
+        assert_eq!(copies(&one, &two)[0], [1, 2]);
+        // A decorator is there again, and no copy of the function.
+        let other = "@cost.register\ndef _(data: list):\n    turn(data)\n\n";
+        assert_eq!(copies(&format!("{other}{copy}{main}"), &one), [Vec::<usize>::new(), Vec::new()]);
+        // Neither is the method of another class.
+        let class = |name: &str| format!("class {name}:\n    def run(self):\n        step(data)\n");
+        assert_eq!(copies(&(class("A") + &class("B")), &class("A")), [Vec::<usize>::new(), Vec::new()]);
     }
 
     #[test]
