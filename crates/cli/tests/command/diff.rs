@@ -406,3 +406,22 @@ fn two_times_of_one_recording() {
           warning: b1.genba: 187 samples, shares are ± 7 points; try --rate 10000 or a longer run
     "#]]);
 }
+
+/// Each of eight short recordings has a warning. A screen has six of them.
+#[test]
+fn a_screen_counts_the_warnings_that_it_does_not_show() {
+    let sandbox = Sandbox::new("diff-warnings");
+    let mut words = vec!["diff".to_string()];
+    for key in 1..=8 {
+        let few = format!("process 7 3.13.0 cwd=/app key={key}\nparse@app.py:2 x12");
+        sandbox.file(&format!("work/{key}.genba"), &notation::bytes(&few));
+        words.extend((key == 5).then(|| "--".to_string()));
+        words.push(format!("{key}.genba"));
+    }
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let output = sandbox.genba(&words).output().expect("genba starts");
+    let said = String::from_utf8(output.stderr).expect("text");
+    let lines: Vec<&str> = said.lines().filter(|line| line.starts_with("warning: ")).collect();
+    assert_eq!(lines.len(), 7, "{said}");
+    assert_eq!(lines[6], "warning: 2 more warnings (--format json has all of them)");
+}

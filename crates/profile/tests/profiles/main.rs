@@ -6,6 +6,7 @@ mod by_test;
 mod callers;
 mod compared;
 mod difference;
+mod difference_claims;
 mod difference_forms;
 mod difference_identity;
 mod difference_page;
