@@ -249,3 +249,18 @@ def test_sides_that_cannot_be_compared_are_told_first(workshop: Workshop) -> Non
     again = workshop.run(workshop.write("whole.py", text))
     page = json.loads(genba_said("diff", whole.recording, again.recording, "--format", "json"))
     assert (page["comparable"], page["reason"], page["unlike"]) == (True, None, [])
+
+
+def test_two_texts_of_one_name_are_not_compared(workshop: Workshop) -> None:
+    """Both are called `<string>`, and no recording has their text."""
+    loop = "import time\nend = time.process_time() + 0.4\nwhile time.process_time() < end: "
+    works = ("sum(range(200))", "sum(range(200))", "sum(range(100)); max(range(100))")
+    one, again, other = (workshop.run_target([workshop.interpreter.path, "-c", loop + work], flags=FLAGS) for work in works)
+    assert [run.exit_code for run in (one, again, other)] == [0] * 3
+
+    def sides(page: dict[str, Any]) -> set[tuple[bool, bool]]:
+        rows = [row for row in page["differences"] if row["function"] == "<module>"]
+        return {(row["samples_before"] > 0, row["samples_after"] > 0) for row in rows}
+
+    assert (True, True) in sides(diff([one], [again]))
+    assert sides(diff([one], [other])) == {(True, False), (False, True)}
