@@ -253,11 +253,10 @@ impl Comparison<'_> {
         }
         let at_least = if self.difference.certainty.spread.freedom.is_none() { "at least " } else { "" };
         // Many short runs take less time in all than a few long ones, so they come first.
-        let as_now = advice.times_longer.map(f64::ceil).filter(|times| *times > 1.0).map(|times| {
-            match self.longest_ns() as f64 * times <= LONGER_RUN_NS_MAX {
-                true => format!(", or as many as now, each {times:.0} times as long or with so much higher a --rate"),
-                false => format!(", or as many as now, each with a --rate {times:.0} times as high"),
-            }
+        let as_now = advice.times_longer.map(f64::ceil).filter(|times| *times > 1.0);
+        let as_now = as_now.map(|times| match self.longest_ns() as f64 * times <= LONGER_RUN_NS_MAX {
+            true => format!(", or as many as now, each {times:.0} times as long or with so much higher a --rate"),
+            false => format!(", or as many as now, each with a --rate {times:.0} times as high"),
         });
         let longer = as_now.or_else(|| self.fewer_longer(advice.fewer_longer?)).unwrap_or_default();
         format!("to tell {change}: {at_least}{runs} of each{longer} (genba diff A1 A2 … -- B1 B2 …)")

@@ -35,7 +35,8 @@ pub struct Files {
 
 impl Files {
     /// The files of the next recording, each with its index. A known file whose path another one took is where its text is. A path that is new is
-    /// a known file that this recording lacks, if both are the only ones with so long an end of their path. A file of one library never becomes one of another: `json/decoder.py` is not `simplejson/decoder.py`. `script`: the file that the command line names, which may be called otherwise.
+    /// a known file that this recording lacks, if both are the only ones with so long an end of their path. A file of one library never becomes one
+    /// of another: `json/decoder.py` is not `simplejson/decoder.py`. `script`: the file that the command line names, which may be called otherwise.
     /// `text`: of a file that is known whole.
     pub fn add<'p>(
         &mut self,
