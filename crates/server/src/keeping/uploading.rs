@@ -215,14 +215,15 @@ impl Keeper {
             let mut piece =
                 piece.map_err(|error| Problem::bad_request("the upload was cut off").detail(error.to_string()))?;
             while !piece.is_empty() {
-                let room = CHUNK_BYTES_MAX - part.len();
-                part.extend_from_slice(&piece.split_to(room.min(piece.len())));
+                let left = CHUNK_BYTES_MAX - part.len();
+                part.extend_from_slice(&piece.split_to(left.min(piece.len())));
                 if part.len() == CHUNK_BYTES_MAX {
-                    recording.bytes = self.append(&recording, recording.bytes, part.split().freeze()).await?;
+                    let whole = room.beside(part.split().freeze());
+                    recording.bytes = self.append(&recording, recording.bytes, whole).await?;
                 }
             }
         }
-        recording.bytes = self.append(&recording, recording.bytes, part.freeze()).await?;
+        recording.bytes = self.append(&recording, recording.bytes, room.beside(part.freeze())).await?;
         // A seal may wait for its turn, and holds none of it.
         drop(room);
         self.seal(&recording, None).await

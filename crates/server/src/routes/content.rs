@@ -62,10 +62,10 @@ pub async fn append(
     let recording = changeable(&state, &id, &caller).await?;
     let at = offset(request.headers())?;
     asked::check_length(request.headers(), CHUNK_BYTES_MAX as u64)?;
-    let (_room, body) = with_room(&state, &caller.name, request.into_body()).await?;
+    let (room, body) = with_room(&state, &caller.name, request.into_body()).await?;
     let part = asked::bytes(body, CHUNK_BYTES_MAX).await?;
     let length = part.len() as u64;
-    let end = state.keeper.append(&recording, at, part).await?;
+    let end = state.keeper.append(&recording, at, room.beside(part)).await?;
     state.metrics.uploaded_bytes.inc_by(length);
     // A sealed one that took a part is live again.
     if recording.live || recording.state == Stands::Sealed {

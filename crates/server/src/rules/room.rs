@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
@@ -32,11 +33,28 @@ pub struct Room {
     of_tokens: Mutex<HashMap<String, Arc<Semaphore>>>,
 }
 
-/// A part of the room, until it is dropped.
-#[derive(Debug)]
+/// A part of the room, until this and all its clones are dropped. Of the token's, and of that of all.
+#[derive(Clone, Debug)]
 pub struct Taken {
-    _of_token: OwnedSemaphorePermit,
-    _of_all: OwnedSemaphorePermit,
+    _permits: Arc<[OwnedSemaphorePermit; 2]>,
+}
+
+impl Taken {
+    /// The bytes, with the room that they take: a thread that writes them may do so for longer than their request is there.
+    pub fn beside(&self, bytes: Bytes) -> Bytes {
+        Bytes::from_owner(Held { bytes, _room: self.clone() })
+    }
+}
+
+struct Held {
+    bytes: Bytes,
+    _room: Taken,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
 impl Default for Room {
@@ -59,7 +77,7 @@ impl Room {
             of_token.ok_or_else(|| full(429, "as many of your uploads are under way as this server has memory for"))?;
         let of_all = self.waited_for(Arc::clone(&self.all), bytes).await?;
         let of_all = of_all.ok_or_else(|| full(503, "as many uploads are under way as this server has memory for"))?;
-        Ok(Taken { _of_token: of_token, _of_all: of_all })
+        Ok(Taken { _permits: Arc::new([of_token, of_all]) })
     }
 
     fn of_token(&self, token: &str) -> Arc<Semaphore> {
@@ -114,6 +132,20 @@ mod tests {
             drop(of_sam);
             // More than there is: all that there is.
             room.take("sam", u32::MAX).await.expect("there is room");
+        });
+    }
+
+    #[test]
+    fn bytes_hold_their_room_when_nobody_waits_for_them_any_more() {
+        in_runtime(async {
+            let room = Room::within(Bounds { all_bytes: 6, token_bytes: 6, wait: Duration::ZERO });
+            let bytes = room.take("lena", 6).await.expect("there is room").beside(Bytes::from_static(b"a part"));
+            let written = bytes.clone();
+            drop(bytes);
+            assert_eq!(refused(room.take("lena", 1).await), (429, Some(RETRY_AFTER_S)));
+            assert_eq!(written, "a part");
+            drop(written);
+            room.take("lena", 6).await.expect("there is room again");
         });
     }
 
