@@ -145,6 +145,11 @@ test("the tree and the table are each sorted by their own column", async () => {
     await page.keyboard.press("6");
     assert.equal(await ofTable(), "Wall total");
     assert.match(await address(page), /sort=total/);
+    // A step back tells nothing of the view that it leaves.
+    await page.goBack();
+    assert.equal(await ofTree(), "wall self");
+    await page.keyboard.press("6");
+    assert.equal(await ofTable(), "Wall total");
   }, { width: 1500 });
 });
 

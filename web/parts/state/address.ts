@@ -117,7 +117,7 @@ export function takeAddress({ view, filters, selection, comparison, firstView, c
     selection.restore({ selected: word("at"), zoom: word("zoom"), rows: boxes("rows"), opened: boxes("frames") });
     for (const [name, isWhole] of Object.entries(view.lists)) isWhole.value = word(name) === "whole";
     view.by.value = GROUPINGS.find((at) => at === word("by")) ?? "function";
-    view.sort.value = { [view.name.value]: SORTS.find((at) => at === word("sort")) ?? null };
+    view.sort.value = { ...view.sort.value, [view.name.value]: SORTS.find((at) => at === word("sort")) ?? null };
     chooseFile(profile.sources.find(({ path }) => path === word("file"))?.path ?? null);
   });
 }
