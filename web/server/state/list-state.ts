@@ -94,12 +94,14 @@ export function createListState(site: Site): ListState {
     const found = problemFrom(error);
     if (found !== null) problem.value = found;
   };
-  const load = async (): Promise<void> => {
+  /** As many as there are already, so that the selected one stays. */
+  const limitHere = (): number => Math.min(PAGE_MAX, Math.max(PAGE, rows.value?.length ?? 0));
+  const load = async (limit = PAGE): Promise<void> => {
     running.abort();
     running = new AbortController();
     const { signal } = running;
     try {
-      const listed = await readRecordings(asked.value, { limit: PAGE, signal });
+      const listed = await readRecordings(asked.value, { limit, signal });
       if (isStale(signal)) return;
       batch(() => {
         taken = signal;
@@ -114,9 +116,8 @@ export function createListState(site: Site): ListState {
   const refresh = async (): Promise<void> => {
     const { signal } = running;
     if (isBusy()) return;
-    const had = rows.value?.length ?? 0;
     try {
-      const limit = Math.min(PAGE_MAX, Math.max(PAGE, had));
+      const limit = limitHere();
       const listed = await readRecordings(asked.value, { limit, signal });
       if (isStale(signal) || isBusy()) return;
       // What was found behind the place that the server reached stays. Those before it that were not found again are gone, or match no more.
@@ -236,7 +237,7 @@ export function createListState(site: Site): ListState {
         if (isAnew || !(error instanceof Problem && error.status === 400)) fail(error);
         else {
           isAnew = true;
-          void load();
+          void load(limitHere());
         }
       } finally {
         isLoadingMore.value = false;
