@@ -101,12 +101,18 @@ def test_an_upload_waits_for_no_reader(server: Server) -> None:
         assert select.select(readers, [], [], 0)[0] == []
 
 
-def part_in_memory(team: Team, name: str, recording_id: str) -> socket.socket:
-    """A part of an upload that has its room: the server asks for its bytes then, and not before. They never come."""
+def begun_part(team: Team, name: str, recording_id: str) -> tuple[socket.socket, bytes]:
+    """A part of an upload whose bytes wait for the server's word, and the word. They never come."""
     head = f"PATCH /api/recordings/{recording_id}/content HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {team.tokens[name]}\r\n"
     part = socket.create_connection(("127.0.0.1", team.server.port), timeout=60)
     part.sendall(f"{head}Upload-Offset: 0\r\nContent-Length: {PART_BYTES}\r\nExpect: 100-continue\r\n\r\n".encode())
-    assert part.recv(1024).startswith(b"HTTP/1.1 100 ")
+    return part, part.recv(1024)
+
+
+def part_in_memory(team: Team, name: str, recording_id: str) -> socket.socket:
+    """One that has its room: the server asks for its bytes then, and not before."""
+    part, word = begun_part(team, name, recording_id)
+    assert word.startswith(b"HTTP/1.1 100 "), word
     return part
 
 
@@ -123,10 +129,14 @@ def test_uploads_have_a_bounded_room_in_memory(team: Team, golden: bytes, tmp_pa
         assert team.sam.push(golden)["state"] == "sealed"
         for _ in range(PARTS - PARTS_OF_TOKEN):
             parts.enter_context(part_in_memory(team, "sam", of_sam))
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            unasked = pool.submit(begun_part, team, "lena", of_lena)
             refused = [pool.submit(client.append, one, 0, golden) for client, one in ((team.lena, of_lena), (team.pusher, of_pusher))]
         for answer, status in zip((one.result() for one in refused), (429, 503), strict=True):
             assert answer.expect(status).kind == PROBLEM and int(answer.headers["Retry-After"]) > 0
+        part, word = unasked.result()
+        part.close()
+        assert word.startswith(b"HTTP/1.1 429 "), "it sends nothing in vain"
         # Who reads is not kept waiting, and `genba push` waits by itself.
         assert team.lena.recordings() and push.poll() is None, push.communicate()
     said, errors = push.communicate(timeout=60)

@@ -3,7 +3,7 @@
 
 use axum::body::{Body, HttpBody};
 use axum::extract::{Path, Request, State};
-use axum::http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH};
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, EXPECT};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
 use serde::Deserialize;
@@ -19,8 +19,8 @@ use crate::rules::room::Taken;
 use crate::storage::recordings::{Recording, State as Stands};
 use crate::words::problem::Problem;
 
-pub async fn upload_whole(state: &Shared, new: New, body: Body) -> Result<Recording, Problem> {
-    let (room, body) = with_room(state, &new.owner, body).await?;
+pub async fn upload_whole(state: &Shared, new: New, request: Request) -> Result<Recording, Problem> {
+    let (room, body) = with_room(state, &new.owner, request).await?;
     let recording = state.keeper.upload(new, body.into_data_stream(), room).await?;
     state.metrics.uploaded_bytes.inc_by(recording.bytes);
     state.metrics.sealed.inc();
@@ -28,13 +28,17 @@ pub async fn upload_whole(state: &Shared, new: New, body: Body) -> Result<Record
 }
 
 /// Before anything of the body is read: so much of it is in memory at once.
-async fn with_room(state: &Shared, token: &str, body: Body) -> Result<(Taken, Body), Problem> {
+async fn with_room(state: &Shared, token: &str, request: Request) -> Result<(Taken, Body), Problem> {
+    let waits_for_word = request.headers().contains_key(EXPECT);
+    let body = request.into_body();
     let bytes = body.size_hint().upper().unwrap_or(u64::MAX).min(CHUNK_BYTES_MAX as u64);
     match state.room.take(token, u32::try_from(bytes).unwrap_or(u32::MAX)).await {
         Ok(room) => Ok((room, body)),
         Err(problem) => {
-            // Many a client reads the answer only after its last byte.
-            asked::discard(body, CHUNK_BYTES_MAX).await;
+            // Many a client reads the answer only after its last byte. One that waits for a word sends nothing before it.
+            if !waits_for_word {
+                asked::discard(body, CHUNK_BYTES_MAX).await;
+            }
             Err(problem)
         }
     }
@@ -62,7 +66,7 @@ pub async fn append(
     let recording = changeable(&state, &id, &caller).await?;
     let at = offset(request.headers())?;
     asked::check_length(request.headers(), CHUNK_BYTES_MAX as u64)?;
-    let (room, body) = with_room(&state, &caller.name, request.into_body()).await?;
+    let (room, body) = with_room(&state, &caller.name, request).await?;
     let part = asked::bytes(body, CHUNK_BYTES_MAX).await?;
     let length = part.len() as u64;
     let end = state.keeper.append(&recording, at, room.beside(part)).await?;

@@ -228,7 +228,7 @@ pub async fn create(State(state): State<AppState>, Known(caller): Known, request
         "application/octet-stream" | "application/x-www-form-urlencoded" => {
             check_length(request.headers(), state.keeper.recording_bytes_max)?;
             let new = checked(New { owner: caller.name.clone(), ..named })?;
-            upload_whole(&state, new, request.into_body()).await?
+            upload_whole(&state, new, request).await?
         }
         _ => {
             return Err(Problem::new(
