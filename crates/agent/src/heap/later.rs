@@ -37,8 +37,8 @@ static ANSWERS: Answers = Answers::new();
 
 /// The sampler writes it soon. Where there is none, or no place, this call does.
 pub fn leave(buffer: Buffer, out: &'static CStr) {
-    let is_awake = life::is_recording() && !LIFE.stands_by();
-    let left = if is_awake && buffer.bytes() <= BYTES_MAX { ANSWERS.put(buffer, out) } else { Err(buffer) };
+    let is_looking = life::is_owner() && LIFE.has_thread() && !LIFE.stands_by();
+    let left = if is_looking && buffer.bytes() <= BYTES_MAX { ANSWERS.put(buffer, out) } else { Err(buffer) };
     if let Err(buffer) = left {
         // Files have numbers in the order of their answers.
         write();

@@ -364,6 +364,8 @@ impl Sampler {
                 return self.come_back();
             }
             MAILBOX.sleep_until(self.lease.not_after(None).unwrap_or(now_ns + STAND_BY_NS));
+            // A thread may have left one as this began.
+            later::write();
             self.note_forks_without();
             self.answer_killer();
         }
