@@ -6,6 +6,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use genba_heap::found::{Cycles, Node, Reference};
+use genba_profile::report::printable;
 use serde::Deserialize;
 
 use super::{Edge, FORMAT, Graph, Heap, Kind, Names, Page, VERSION, ways, words};
@@ -65,8 +66,8 @@ fn page_of(bytes: &[u8]) -> Result<Page, Unfit> {
     let of_json = |error: serde_json::Error| Unfit::of(error.to_string());
     let head: Head = serde_json::from_slice(bytes).map_err(of_json)?;
     if head.format != FORMAT || head.version != VERSION {
-        let why = format!("it says {} version {}, expected {FORMAT} version {VERSION}", head.format, head.version);
-        return Err(Unfit { why, is_heap: head.format == FORMAT_OF_HEAP });
+        let found = format!("it says {} version {}, expected {FORMAT} version {VERSION}", head.format, head.version);
+        return Err(Unfit { why: printable(&found), is_heap: head.format == FORMAT_OF_HEAP });
     }
     let mut page: Page = serde_json::from_slice(bytes).map_err(of_json)?;
     for kind in &mut page.kinds {
