@@ -237,7 +237,8 @@ impl<'a> Entry<'a> {
     /// All threads that stand: genba's handler runs in each of them.
     fn check_filters(&mut self, stop: &Stop) -> Result<(), Filtered> {
         let checked = stop.stopped().into_iter().try_for_each(|tid| self.filters.check(tid));
-        if !self.filters.may_restart() {
+        // Behind one that forbids nobody is asked.
+        if checked.is_err() || !self.filters.may_restart() {
             stop.begin_waits_anew();
         }
         checked
