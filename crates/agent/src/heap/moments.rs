@@ -60,8 +60,11 @@ static CYCLES_FROM_NS: AtomicU64 = AtomicU64::new(0);
 
 /// A recording begins.
 pub fn begin(heap: &Heap) {
-    // What the one before has taken is not this one's to pay for.
-    CYCLES_FROM_NS.store(0, SeqCst);
+    // What the one before has taken is not this one's to pay for. A forked child is in the same one: programs that fork for each request would
+    // have a walk for each.
+    if wanted().is_none() {
+        CYCLES_FROM_NS.store(0, SeqCst);
+    }
     if heap.out.is_empty() {
         end();
         return;
@@ -290,6 +293,9 @@ mod tests {
         assert!(ask(Moment::Interval, InPlace::Not).is_none());
         assert!(tell_unknown(Moment::Interval) && tell_unknown(Moment::Exit));
         let bytes = std::fs::read(&path).unwrap();
+        CYCLES_FROM_NS.store(u64::MAX, SeqCst);
+        begin(&Heap { out: path.to_str().unwrap().to_owned(), ..Heap::default() });
+        assert_eq!(CYCLES_FROM_NS.load(SeqCst), u64::MAX, "a forked child waits as its parent does");
         end();
         assert!(!tell_unknown(Moment::Exit), "nothing is wanted any more");
         std::fs::remove_file(&path).unwrap();
