@@ -1,6 +1,7 @@
 // Builds the pages, script and style inside: dist/viewer.html, the viewer with one place left for the numbers; dist/bench.html and
-// dist/cycles.html, the same of `genba bench` and `genba gc cycles`; dist/server.html, all pages in front of the viewer; and dist/follow.js,
-// which `genba serve` and `genba view` add to their page of a recording that grows.
+// dist/cycles.html, the same of `genba bench` and `genba gc cycles`; dist/cycle-graphs.html, which the viewer's page has besides where there are
+// graphs of cycles; dist/server.html, all pages in front of the viewer; and dist/follow.js, which `genba serve` and `genba view` add to their page
+// of a recording that grows.
 // `--tests` bundles the model's tests for node's runner instead. Nothing is fetched.
 import { execFileSync } from "node:child_process";
 import { build } from "esbuild";
@@ -22,6 +23,7 @@ else {
   await bundleViewer();
   await bundleAlone("genba bench", "bench");
   await bundleAlone("genba gc cycles", "cycles");
+  await bundleGraphs();
   await bundleServer();
 }
 
@@ -41,6 +43,12 @@ async function bundleViewer() {
 async function bundleAlone(title, name) {
   const parts = await bundle({ script: `${name}/main.tsx`, style: `style/${name}/${name}.css` });
   await keep(`dist/${name}.html`, await pageWithPlace(title, parts));
+}
+
+/** What is added to the viewer's page: it has the tokens of the style already. */
+async function bundleGraphs() {
+  const parts = await bundle({ script: "cycles/in-recording.tsx", style: "style/cycles/in-recording.css" });
+  await keep("dist/cycle-graphs.html", await withPlace("cycles/in-recording.html", parts));
 }
 
 async function bundleServer() {
@@ -80,8 +88,12 @@ async function bundle({ script: entry, style: sheet }) {
 }
 
 async function pageWithPlace(title, parts) {
-  const page = (await filled("shell.html", parts)).replace("@TITLE@", () => title);
-  if (page.split(numbers).length !== 2) throw new Error(`shell.html must hold ${numbers} exactly once`);
+  return (await withPlace("shell.html", parts)).replace("@TITLE@", () => title);
+}
+
+async function withPlace(shell, parts) {
+  const page = await filled(shell, parts);
+  if (page.split(numbers).length !== 2) throw new Error(`${shell} must hold ${numbers} exactly once`);
   return page;
 }
 

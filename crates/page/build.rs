@@ -7,8 +7,15 @@ use std::process::Command;
 fn main() {
     let root = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR");
     let web = Path::new(&root).join("../../web");
-    let made = ["dist/viewer.html", "dist/bench.html", "dist/cycles.html", "dist/server.html", "dist/follow.js"]
-        .map(|name| web.join(name));
+    let made = [
+        "dist/viewer.html",
+        "dist/bench.html",
+        "dist/cycles.html",
+        "dist/cycle-graphs.html",
+        "dist/server.html",
+        "dist/follow.js",
+    ]
+    .map(|name| web.join(name));
     made.iter().for_each(|file| println!("cargo::rerun-if-changed={}", file.display()));
     if made.iter().all(|file| file.is_file()) {
         return;

@@ -1,5 +1,5 @@
-// A kind of cycles: its classes as boxes, its references as arrows, the one to drop in another colour and style, and the same as a list. It is laid out
-// when it comes near the screen.
+// The graph of a kind of cycles: its classes as boxes, its references as arrows, the one to drop in another colour and style, and the same as a
+// list. It is laid out when it comes near the screen.
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
@@ -22,7 +22,7 @@ export function CycleGraph({ graph, measure }: { graph: Graph; measure: Measure 
       if (!seen.some(({ isIntersecting }) => isIntersecting)) return;
       isNear.value = true;
       watch.disconnect();
-    }, { root: figure.closest("main"), rootMargin: NEAR });
+    }, { root: figure.closest("main.alone"), rootMargin: NEAR });
     watch.observe(figure);
     return () => {
       watch.disconnect();

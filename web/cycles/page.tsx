@@ -4,11 +4,10 @@ import { useEffect, useMemo } from "preact/hooks";
 import type { Picture } from "../model/cycles/kinds";
 import { shown } from "../model/words";
 import { onKeys, switchTheme } from "../parts/alone";
-import { CycleGraph } from "./graph";
+import { KindSection } from "./kind";
 import { measured } from "./measured";
 
 const ARGV_CHARACTERS_MAX = 200;
-const TEXT_CHARACTERS_MAX = 2_000;
 
 export function CyclesPage({ numbers: { version, argv, about, kinds, more, end } }: { numbers: Picture }): JSX.Element {
   const measure = useMemo(measured, []);
@@ -23,15 +22,7 @@ export function CyclesPage({ numbers: { version, argv, about, kinds, more, end }
       </header>
       <main class="alone">
         <section data-about><pre>{about.trimEnd()}</pre></section>
-        {kinds.map(({ title, graph, moreReferences, noShape, held, advice }, place) => (
-          <section key={place} data-kind>
-            <h2>{title}</h2>
-            {noShape === null ? <CycleGraph graph={graph} measure={measure} /> : <p>{noShape}</p>}
-            {moreReferences === null ? null : <p class="quiet">{moreReferences}</p>}
-            {held === null ? null : <p class="quiet">{held}</p>}
-            {advice === null ? null : <p data-advice>Break it: <bdi>{shown(advice, TEXT_CHARACTERS_MAX)}</bdi></p>}
-          </section>
-        ))}
+        {kinds.map((kind, place) => <KindSection key={place} kind={kind} measure={measure} />)}
         {more === null ? null : <section data-more><p>{more} (--limit 0 shows all)</p></section>}
         <section data-end><pre>{end.trimEnd()}</pre></section>
       </main>

@@ -35,6 +35,8 @@ const PAGE: &str = include_str!("../../../web/dist/viewer.html");
 const BENCH: &str = include_str!("../../../web/dist/bench.html");
 /// The page of `genba gc cycles`.
 const CYCLES: &str = include_str!("../../../web/dist/cycles.html");
+/// What the page of a recording has besides, where its view GC shows graphs of cycles: their style, a place for their numbers, a script.
+const GRAPHS: &str = include_str!("../../../web/dist/cycle-graphs.html");
 /// The server's own pages: the list, tokens, settings, and logging in.
 pub const LIST: &str = include_str!("../../../web/dist/server.html");
 /// The script that `followed` adds to a page.
@@ -43,6 +45,8 @@ pub const FOLLOW: &str = include_str!("../../../web/dist/follow.js");
 pub const HEAD: &str = "<!doctype html>\n<html lang=\"en\">\n<head>\n";
 /// How its body begins.
 const BODY: &str = "<body>";
+/// How it ends.
+const BODY_END: &str = "</body>";
 /// Where a page wants its numbers; exactly once in it.
 const NUMBERS: &str = "@GENBA_NUMBERS@";
 
@@ -135,6 +139,13 @@ pub fn comparing(page: &str, address: &str) -> String {
     page.replacen(BODY, &format!("<body data-times=\"{address}\">"), 1)
 }
 
+/// The page of a recording with graphs of garbage in cycles at the end of its view GC. `numbers`: of these graphs.
+pub fn with_cycles(page: &str, numbers: &str) -> Result<String, NotMade> {
+    let graphs = filled(GRAPHS, numbers)?;
+    let end = page.rfind(BODY_END).unwrap_or(page.len());
+    Ok(format!("{}{graphs}{}", &page[..end], &page[end..]))
+}
+
 /// The page of `genba bench` with what it measured.
 pub fn bench_page(numbers: &str) -> Result<String, NotMade> {
     filled(BENCH, numbers)
@@ -178,9 +189,15 @@ mod tests {
             assert_eq!(page.matches(NUMBERS).count(), 1);
             assert_eq!(page.matches(BODY).count(), 1);
             assert!(page.contains("default-src 'none'"), "the page must forbid itself the network");
-            for asking in ["src=\"", "@import", "url(", "https://", "import("] {
-                assert!(!page.contains(asking), "the page holds `{asking}`");
-            }
+            assert_asks_for_nothing(page);
+        }
+        assert_eq!(GRAPHS.matches(NUMBERS).count(), 1);
+        assert_asks_for_nothing(GRAPHS);
+    }
+
+    fn assert_asks_for_nothing(page: &str) {
+        for asking in ["src=\"", "@import", "url(", "https://", "import("] {
+            assert!(!page.contains(asking), "the page holds `{asking}`");
         }
     }
 

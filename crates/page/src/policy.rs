@@ -8,7 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
-use crate::PAGE;
+use crate::{BODY_END, GRAPHS, PAGE};
 
 const SCRIPT_BEGIN: &str = "<script>";
 const SCRIPT_END: &str = "</script>";
@@ -16,13 +16,12 @@ const SCRIPT_END: &str = "</script>";
 /// How the page begins to say its own policy.
 const OWN_BEGIN: &str = "<meta http-equiv=\"Content-Security-Policy\"";
 const OWN_END: &str = ">\n";
-const BODY_END: &str = "</body>";
 
-/// As the header's value. Style attributes need 'unsafe-inline'; no request is allowed.
+/// As the header's value, for the page with graphs of cycles and without. Style attributes need 'unsafe-inline'; no request is allowed.
 #[must_use]
 pub fn policy() -> &'static str {
     static POLICY: LazyLock<String> = LazyLock::new(|| {
-        let scripts = script_hashes(PAGE).join(" ");
+        let scripts = [script_hashes(PAGE), script_hashes(GRAPHS)].concat().join(" ");
         format!(
             "default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
         )
@@ -100,6 +99,19 @@ mod tests {
         for asking in ["src=\"", "@import", "url(", "import("] {
             assert!(!followed.contains(asking), "the page holds `{asking}`");
         }
+    }
+
+    #[test]
+    fn a_page_with_graphs_has_one_more_script_which_the_policy_allows() {
+        let page = crate::page_around("{}", crate::HEAD).expect("a page");
+        let graphs = crate::with_cycles(&page, "{\"notes\":[\"</body><script>alert(1)</script>\"]}").expect("a page");
+        let hashes = script_hashes(&graphs);
+        assert_eq!(hashes.len(), 2);
+        assert!(hashes.iter().all(|hash| policy().contains(hash)), "{}", policy());
+        assert!(graphs.ends_with("</script>\n</body>\n</html>\n") && graphs.matches(BODY_END).count() == 1);
+        let (followed, policy) = followed(&graphs, crate::FOLLOW, None);
+        let hashes = script_hashes(&followed);
+        assert!(hashes.len() == 3 && hashes.iter().all(|hash| policy.contains(hash)), "{policy}");
     }
 
     #[test]

@@ -48,7 +48,11 @@ export interface Picture {
 }
 
 export function decodePicture(value: unknown): Picture {
-  const page = object({ field: "", value });
+  return decodePictureAt({ field: "", value });
+}
+
+export function decodePictureAt(at: Value): Picture {
+  const page = object(at);
   return {
     version: text(page("genba_version")),
     argv: list(page("argv"), text),

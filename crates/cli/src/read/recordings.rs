@@ -114,6 +114,14 @@ impl Recordings {
         Reading::filtered(profile(filter.window), &filter).map_err(|nothing| nothing_kept(&nothing))
     }
 
+    /// None: they are several.
+    pub fn only(&self) -> Option<&RecordingFile> {
+        match self.0.as_slice() {
+            [file] => Some(file),
+            _ => None,
+        }
+    }
+
     /// Without their folders.
     pub fn name(&self) -> String {
         self.0.iter().map(RecordingFile::name).collect::<Vec<_>>().join(", ")

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 pub use genba_page::Room;
-use genba_page::{BINS_MAX, NotMade, compared, numbers, numbers_of_two, page_around};
+use genba_page::{BINS_MAX, NotMade, compared, numbers, numbers_of_two, page_around, with_cycles};
 use genba_profile::difference_view::comparison;
 use genba_profile::figures;
 use genba_profile::profile::Profile;
@@ -17,6 +17,7 @@ use genba_profile::weight::Weight;
 use crate::files::own_file::MARKED_HEAD;
 use crate::read::{self, FilterOptions, Recordings, SideTimes, Sides, WeightBy, open_all};
 use crate::verbs::export::delivered;
+use crate::verbs::gc::cycles::beside;
 use crate::words::failure::{self, Failure, say};
 use crate::words::progress::during;
 
@@ -114,10 +115,16 @@ pub fn page_of_one(files: &[PathBuf], filters: &FilterOptions, room: Room) -> Re
     let mut reading = recordings.filtered_in_bins(filters, BINS_MAX)?;
     let weight = reading.choice.weight;
     let warnings = warnings(&reading, weight);
-    let (words, kept) = (vec![law_line(&reading)], kept_line(&reading, weight));
+    let (mut words, kept) = (vec![law_line(&reading)], kept_line(&reading, weight));
     let is_final = is_final(&reading.profile);
     let made = || page_around(&numbers(&mut reading, &recordings.name(), &warnings, room)?, MARKED_HEAD);
-    let page = during("making the page", made).map_err(not_made)?;
+    let mut page = during("making the page", made).map_err(not_made)?;
+    if let Some(file) = recordings.only()
+        && let Some(cycles) = beside::of(&file.path, || file.accounts())?
+    {
+        page = with_cycles(&page, &cycles.numbers).map_err(not_made)?;
+        words.extend(cycles.words);
+    }
     Ok(Made { page, is_final, named_after: recordings, ending: "html", words, kept, warnings })
 }
 

@@ -15,6 +15,7 @@ use genba_text::html::escaped;
 
 use crate::files::growing_file::FileState;
 use crate::read::{FilterOptions, SideTimes, Sides};
+use crate::verbs::gc::cycles::beside;
 use crate::verbs::html::{Made, Room, page_of_one, page_of_two};
 use crate::words::failure::Failure;
 
@@ -127,14 +128,17 @@ impl Recordings {
 
     /// With the state that its files are in now.
     fn version(&self, page: Page) -> Versioned {
-        let files = match page {
+        let files: Vec<&PathBuf> = match page {
             Page::List => self.files.iter().collect(),
             Page::Only => vec![&self.files[0]],
             Page::One(file) => vec![&self.files[file]],
             Page::Two { before, after, .. } => vec![&self.files[before], &self.files[after]],
             Page::Refused(_) => Vec::new(),
         };
-        Versioned { files: files.into_iter().map(|file| FileState::of(file)).collect(), page }
+        // A page is made without those that are gone by then.
+        let beside = if let Page::Only | Page::One(_) = page { beside::paths(files[0]) } else { Vec::new() };
+        let beside = beside.iter().filter_map(|file| FileState::of(file)).map(Some);
+        Versioned { files: files.into_iter().map(|file| FileState::of(file)).chain(beside).collect(), page }
     }
 
     fn is_own_host(&self, host: &str) -> bool {
@@ -422,6 +426,9 @@ mod tests {
         assert!(after[1] != before[1] && after[2] != before[2], "{before:?} {after:?}");
         std::fs::remove_file(&files[0]).expect("removed");
         assert_eq!(states(), [MISSING, after[1].as_str(), MISSING]);
+        std::fs::write(folder.path().join("b.cycles-1.json"), "{}").expect("written");
+        let with_cycles = state("recording/1/state");
+        assert!(with_cycles != after[1] && with_cycles != MISSING, "it is on the page of its recording");
 
         let refused = |asked: &Asked| answer_of(&site, asked).status();
         let place = "/secret/recording/1/state";

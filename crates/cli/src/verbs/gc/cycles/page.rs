@@ -32,7 +32,7 @@ pub struct Page {
     pub python: String,
     pub argv: Vec<String>,
     /// Before a full collection of a recording: when.
-    walked_realtime_ns: Option<u64>,
+    pub walked_realtime_ns: Option<u64>,
     /// Objects that a full collection now would look at, and find unreachable.
     pub tracked: u64,
     pub would_free: u64,

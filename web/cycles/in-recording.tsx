@@ -1,0 +1,39 @@
+// On the viewer's page of a recording beside which are files of --gc-cycles: their graphs, at the end of the view GC.
+// Owns: one element, which it puts there whenever the viewer has made that view. The viewer knows nothing of it.
+import { render } from "preact";
+import { decodeMoments } from "../model/cycles/in-recording";
+import { unpackedNumbers } from "../parts/state/packed";
+import { MomentsPart } from "./moments";
+
+const place = document.createElement("section");
+place.className = "gc-cycles";
+place.setAttribute("aria-label", "Garbage in cycles");
+// Those move what is selected in the call tree. A graph that is wider than its place is scrolled by them.
+place.addEventListener("keydown", (event) => {
+  if (event.key.startsWith("Arrow")) event.stopPropagation();
+});
+
+let isAsked = false;
+
+/** The view is made anew whenever its tab is chosen, and what the viewer adds to it later may come behind the last element. */
+function follow(): void {
+  const view = document.querySelector(".gc-view");
+  if (view === null || view.lastElementChild === place) return;
+  view.append(place);
+  if (!isAsked) {
+    isAsked = true;
+    void show();
+  }
+}
+
+async function show(): Promise<void> {
+  try {
+    render(<MomentsPart numbers={decodeMoments(await unpackedNumbers("[data-cycles]"))} />, place);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    render(<p role="alert">The garbage in cycles cannot be shown: {why}</p>, place);
+  }
+}
+
+new MutationObserver(follow).observe(document.body, { childList: true, subtree: true });
+follow();
