@@ -40,7 +40,7 @@ function MomentPart({ moment: { file, picture: { about, kinds, more, end } } }: 
   const measure = useMemo(measured, []);
   return (
     <>
-      <pre data-about>{about.trimEnd()}</pre>
+      <pre data-about={file}>{about.trimEnd()}</pre>
       {kinds.map((kind, place) => <KindSection key={place} kind={kind} measure={measure} />)}
       {more === null ? null : <p data-more>{more}: <code>genba gc cycles {file} --limit 0 -o OUT</code> shows all.</p>}
       <pre data-end>{end.trimEnd()}</pre>

@@ -111,10 +111,10 @@ fn notes(unread: &[String], earlier: usize) -> Vec<String> {
 fn shown(moments: &[Moment]) -> Option<String> {
     match moments {
         [] => None,
-        [only] => Some(format!("its view GC shows the garbage in cycles of {}", only.file)),
+        [only] => Some(format!("the page's view GC shows the garbage in cycles of {}", only.file)),
         [first, .., last] => {
             let (files, first, last) = (moments.len(), &first.file, &last.file);
-            Some(format!("its view GC shows the garbage in cycles of {files} files, {first} to {last}"))
+            Some(format!("the page's view GC shows the garbage in cycles of {files} files, {first} to {last}"))
         }
     }
 }
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(picture["kinds"].as_array().map(Vec::len), Some(KINDS_MAX));
         assert_eq!(picture["more"], "2 more kinds of cycles");
         assert_eq!(numbers["notes"], json!([]));
-        let expected = "its view GC shows the garbage in cycles of 2 files, app.cycles-9.json to app.cycles-10.json";
+        let expected = "the page's view GC shows the garbage in cycles of 2 files, app.cycles-9.json to app.cycles-10.json";
         assert_eq!(words, [expected]);
         assert!(beside(&files[2..]).is_none() && beside(&[]).is_none());
     }
