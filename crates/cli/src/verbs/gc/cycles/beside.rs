@@ -1,6 +1,6 @@
 //! The files of `--gc-cycles` beside a recording, for the view GC of its page.
-//! Owns: which of them are the recording's own, how many a page has, and the words about that. Never: fails a page because
-//! of such a file: what cannot be read is told there.
+//! Owns: which of them are the recording's own, how many a page has, and the words about that. Never: fails a page
+//! because of such a file: what cannot be read is told there.
 
 use std::path::{Path, PathBuf};
 
@@ -192,15 +192,15 @@ mod tests {
         assert_eq!(picture["kinds"].as_array().map(Vec::len), Some(KINDS_MAX));
         assert_eq!(picture["more"], "2 more kinds of cycles");
         assert_eq!(numbers["notes"], json!([]));
-        let expected = "the page's view GC shows the garbage in cycles of 2 files, app.cycles-9.json to app.cycles-10.json";
-        assert_eq!(words, [expected]);
+        let files_shown = "2 files, app.cycles-9.json to app.cycles-10.json";
+        assert_eq!(words, [format!("the page's view GC shows the garbage in cycles of {files_shown}")]);
         assert!(beside(&files[2..]).is_none() && beside(&[]).is_none());
     }
 
     #[test]
     fn what_is_left_out_is_told() {
-        let mut files = vec![("app.cycles-99.json", "no JSON".to_owned()), ("app.cycles-98.json", String::new())];
         let names: Vec<String> = (1..=25).map(|number| format!("app.cycles-{number}.json")).collect();
+        let mut files = vec![("app.cycles-99.json", "no JSON".to_owned()), ("app.cycles-98.json", String::new())];
         files.extend(names.iter().map(|name| (name.as_str(), kept(7, Some(START_NS + 1)))));
         let (numbers, words) = beside(&files).expect("files");
         let shown = shown_files(&numbers);
