@@ -739,6 +739,8 @@ pub enum MarkKind {
     Step = 11,
     /// a thread waited for a lock that the thread `other` held. value: for so many ns, since the last such mark; node: where it waited
     Held = 12,
+    /// the program loaded files with code, a tenth of a second at most from the first to the last. text: the first one's path; value: how many
+    Loaded = 13,
 }
 impl MarkKind {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -760,6 +762,7 @@ impl MarkKind {
             Self::Masked => "MASKED",
             Self::Step => "STEP",
             Self::Held => "HELD",
+            Self::Loaded => "LOADED",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -778,6 +781,7 @@ impl MarkKind {
             "MASKED" => Some(Self::Masked),
             "STEP" => Some(Self::Step),
             "HELD" => Some(Self::Held),
+            "LOADED" => Some(Self::Loaded),
             _ => None,
         }
     }

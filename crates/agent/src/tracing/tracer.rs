@@ -11,6 +11,9 @@ use rustc_hash::FxHashMap;
 use std::ffi::{CString, c_int};
 use std::sync::atomic::{AtomicPtr, Ordering::SeqCst};
 
+/// Of the code objects of coroutines.
+type CoroutineWaits = FxHashMap<u64, (Index, Waits)>;
+
 /// Null: this process is not traced. Never freed.
 static TRACER: AtomicPtr<Tracer> = AtomicPtr::new(core::ptr::null_mut());
 
@@ -36,7 +39,7 @@ pub struct Tracer {
     function_of: FxHashMap<u64, Index>,
     names: Vec<Name>,
     /// Of the functions whose calls make coroutines, in all threads, by their keys.
-    waits: FxHashMap<u64, (Index, Waits)>,
+    waits: CoroutineWaits,
     /// Code objects: their addresses are their own as long as they are held.
     held: Vec<Object>,
     /// The keys of `_thread.start_new_thread` and of its old name `start_new`: on 3.11 a new thread needs a profile function.
@@ -304,7 +307,7 @@ impl Tracer {
         self.waits.values_mut().for_each(|(_, waits)| *waits = Waits::default());
     }
 
-    pub fn parts(&self) -> (&[Name], &[Thread], &FxHashMap<u64, (Index, Waits)>) {
+    pub fn parts(&self) -> (&[Name], &[Thread], &CoroutineWaits) {
         (&self.names, &self.threads, &self.waits)
     }
 }

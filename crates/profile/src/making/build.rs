@@ -300,7 +300,12 @@ fn marks(stored: &Stored, process: ProcessIndex, clock: &Clock, profile: &mut Pr
         };
         let without_value = matches!(
             kind,
-            MarkKind::Note | MarkKind::Fork | MarkKind::Exec | MarkKind::Stopped | MarkKind::Handler | MarkKind::Program
+            MarkKind::Note
+                | MarkKind::Fork
+                | MarkKind::Exec
+                | MarkKind::Stopped
+                | MarkKind::Handler
+                | MarkKind::Program
         );
         let value = (!without_value).then_some(mark.value);
         profile.marks.push(Mark { process, at_ns, kind, text, value });

@@ -19,7 +19,10 @@ use crate::tables::profile::{Home, Profile};
 pub enum Instance {
     Nth(u32),
     /// Of code in no file: where it begins, and how long its location table is.
-    InNoFile { first_line: u32, table_bytes: u32 },
+    InNoFile {
+        first_line: u32,
+        table_bytes: u32,
+    },
     /// All of them.
     Merged,
 }

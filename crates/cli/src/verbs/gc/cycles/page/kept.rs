@@ -96,11 +96,8 @@ impl Kind {
     fn restore(&mut self) -> Result<(), Unfit> {
         let mut rows = Rows::default();
         let references = self.references.iter().map(|edge| edge.reference(&mut rows)).collect::<Result<Vec<_>, _>>()?;
-        let members: Vec<(Node, u64)> = self
-            .classes
-            .iter()
-            .map(|one| (rows.node(one.class.as_deref(), one.is_attributes), one.objects))
-            .collect();
+        let members: Vec<(Node, u64)> =
+            self.classes.iter().map(|one| (rows.node(one.class.as_deref(), one.is_attributes), one.objects)).collect();
         let names = rows.names();
         for (edge, reference) in self.references.iter_mut().zip(&references) {
             edge.drawn = words::drawn(reference, &names);
@@ -216,7 +213,8 @@ mod tests {
         assert_eq!(after.json().unwrap(), json);
         let words = text::text(&after);
         assert_eq!(words, text::text(&before));
-        for line in ["3  Node.children → list", "Node → object", "break it: drop ", "since it must be so", "2.00 ms"] {
+        for line in ["3  Node.children → list", "Node → object", "break it: drop ", "since it must be so", "2.00 ms"]
+        {
             assert!(words.contains(line), "{line}: {words}");
         }
         let graph = |page: &Page| serde_json::to_string(&page.kinds.first().unwrap().graph).unwrap();
