@@ -1,8 +1,10 @@
 """A recording from the network is hostile until proved otherwise: garbage, bombs, names with script, places that lead elsewhere, too much of anything."""
 
 import concurrent.futures
+import contextlib
 import hashlib
 import socket
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -145,6 +147,22 @@ def test_too_large_a_piece(team: Team) -> None:
         answer = team.lena.ask("PATCH", f"/api/recordings/{recording_id}/content", b"x", headers={"Upload-Offset": wrong})
         assert answer.status == 400, (wrong, answer.status)
     team.lena.ask("PATCH", f"/api/recordings/{recording_id}/content", b"x").expect(400)
+
+
+# Of any size, and the smallest that counts for itself (crates/server/src/keeping/uploading.rs).
+PARTS, SMALL_BYTES = 1_000, 1 << 16
+
+
+def test_parts_of_a_byte_have_a_bound(team: Team) -> None:
+    """Each is a file and a row; as rows alone there are soon as many. Half of them are for the seconds that the test may take."""
+    recording_id = team.lena.begin()
+    rows = [(recording_id, (1 << 30) + number, 1, "") for number in range(2 * PARTS)]
+    with contextlib.closing(sqlite3.connect(team.server.data / "genba.sqlite")) as database, database:
+        database.executemany("INSERT INTO chunks (recording, starts_at, bytes, object) VALUES (?, ?, ?, ?)", rows)
+    refused = team.lena.append(recording_id, 0, b"x").expect(429)
+    assert refused.kind == PROBLEM and int(refused.headers["Retry-After"]) > 0 and refused.json()["hint"]
+    assert team.lena.append(recording_id, 0, bytes(SMALL_BYTES)).expect(204).offset == SMALL_BYTES
+    assert team.lena.append(team.lena.begin(), 0, b"x").expect(204).offset == 1
 
 
 def test_bodies_that_are_too_long_for_json(team: Team) -> None:

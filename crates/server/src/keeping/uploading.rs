@@ -26,6 +26,13 @@ use crate::words::random;
 
 /// Of one part. What comes in one request is kept in memory until it is whole.
 pub const CHUNK_BYTES_MAX: usize = 4 << 20;
+/// A part is a file and a row. A recording may have so many of any size, one more for each `SMALL_BYTES` of it, and one for each second since
+/// its upload began: `genba run --push` sends once a second what the file has grown by, and beside that only parts that are not small.
+const PARTS: u64 = 1_000;
+/// The smallest that `genba push` cuts a longer rest into (crates/cli/src/upload/sending.rs).
+const SMALL_BYTES: u64 = 64 << 10;
+/// For whoever has too many parts: one more is taken by then.
+const PART_RETRY_S: u32 = 1;
 /// How often somebody else may delete the same content while it is put.
 const TRIES: u32 = 50;
 /// Between two tries, for whoever deletes it.
@@ -64,6 +71,7 @@ impl Keeper {
         if length == 0 {
             return Ok(end);
         }
+        self.check_parts(recording, length, end).await?;
         self.check_room(length)?;
         let key = self.store.new_part(&recording.id)?;
         self.store.put(&key, bytes).await?;
@@ -88,6 +96,21 @@ impl Keeper {
                 Err(stands_at(now.bytes, "the upload does not end there"))
             }
         }
+    }
+
+    /// 429 where the recording has as many parts as one of its length and age may have. One that is not small allows for itself.
+    async fn check_parts(&self, recording: &Recording, length: u64, end: u64) -> Result<(), Problem> {
+        if length >= SMALL_BYTES {
+            return Ok(());
+        }
+        let parts = chunks::number(&self.database, &recording.id).await?;
+        if parts < parts_max(end, now_ms().saturating_sub(recording.created_ms)) {
+            return Ok(());
+        }
+        let problem = Problem::new(429, "the upload comes in too many small parts")
+            .detail(format!("{parts} parts are here, with {} bytes", recording.bytes))
+            .hint(format!("send parts of {SMALL_BYTES} bytes or more, or one a second"));
+        Err(Problem { retry_after_s: Some(PART_RETRY_S), ..problem })
     }
 
     /// Its row, not committed. None: the upload does not end there any more.
@@ -323,6 +346,13 @@ impl Keeper {
     }
 }
 
+/// Of a recording of that length, so long after its upload began.
+fn parts_max(bytes: u64, age_ms: i64) -> u64 {
+    // Another server's clock may be ahead.
+    let seconds = u64::try_from(age_ms).unwrap_or_default() / 1_000;
+    PARTS.saturating_add(bytes / SMALL_BYTES).saturating_add(seconds)
+}
+
 fn stands_at(bytes: u64, title: &str) -> Problem {
     Problem { upload_offset: Some(bytes), ..Problem::conflict(title) }
 }
@@ -349,5 +379,47 @@ pub fn unread_problem(unread: &Unread) -> Problem {
         // A store that does not answer and a full disk keep their status: whoever asked may come back.
         Unread::NotFetched(problem) => problem.clone(),
         Unread::Broken { words } => Problem::internal("reading the recording", words),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: &[u8] = b"x";
+    /// As long as is not small.
+    const LARGE: &[u8] = &[0; 64 << 10];
+
+    #[test]
+    fn small_parts_have_a_bound_that_grows_with_bytes_and_time() {
+        Keeper::in_new_folder(async |keeper| {
+            let begun = keeper.begun().await;
+            let mut transaction = keeper.database.begin().await.expect("a transaction");
+            for number in 0..PARTS {
+                // Somewhere behind the bytes of this test.
+                let chunk = Chunk { starts_at: (1 << 30) + number, bytes: 1, object: String::new() };
+                chunks::insert(&mut transaction, &begun.id, &chunk).await.expect("a row");
+            }
+            commit(transaction).await.expect("all rows");
+            let append = async |bytes: u64, created_ms: i64, part: &'static [u8]| {
+                let now = Recording { bytes, created_ms, ..begun.clone() };
+                keeper.append(&now, bytes, Bytes::from_static(part)).await
+            };
+            // However slow the test is, no second of it counts.
+            let (later_ms, earlier_ms) = (now_ms() + 1_000_000, now_ms() - 1_000);
+            let refused = append(0, later_ms, ONE).await.expect_err("it has too many");
+            assert_eq!((refused.status, refused.retry_after_s), (429, Some(PART_RETRY_S)));
+            assert_eq!(append(0, earlier_ms, ONE).await, Ok(1));
+            let end = append(1, later_ms, LARGE).await.expect("it is not small");
+            assert_eq!(append(end, later_ms, ONE).await.expect_err("it has too many").status, 429);
+        });
+    }
+
+    #[test]
+    fn a_program_that_writes_little_for_a_day_may_push_each_second_of_it() {
+        let (day_s, bytes_a_second) = (86_400, 500);
+        let parts = |seconds: u64| parts_max(seconds * bytes_a_second, i64::try_from(seconds * 1_000).expect("a day"));
+        assert!((0..=day_s).all(|seconds| parts(seconds) > seconds));
+        assert_eq!(parts_max(SMALL_BYTES * 7, -5), PARTS + 7);
     }
 }
