@@ -26,6 +26,8 @@ ABANDONED = 200
 # One that is in memory (crates/server/src/keeping/uploading.rs), and how many of all uploads and of one token's (crates/server/src/rules/room.rs).
 PART_BYTES = 4 << 20
 PARTS, PARTS_OF_TOKEN = 96, 64
+# Of the answers that one token's readers have not taken yet, and more of an answer than the kernel takes before its reader does.
+ANSWERS_BYTES, ANSWER_BYTES = 256 << 20, 8 << 20
 
 
 def test_more_silent_connections_than_the_server_keeps(servers: Callable[..., Server], honest: bytes, golden: bytes) -> None:
@@ -142,3 +144,23 @@ def test_uploads_have_a_bounded_room_in_memory(team: Team, golden: bytes, tmp_pa
     said, errors = push.communicate(timeout=60)
     assert push.returncode == 0 and said.startswith(f"http://127.0.0.1:{team.server.port}/r/"), errors
     assert team.pusher.append(of_pusher, 0, golden).expect(204).offset == len(golden)
+
+
+def test_answers_have_a_bounded_room_in_memory(team: Team, golden: bytes) -> None:
+    """For readers who ask and take nothing. They keep short answers from nobody, and long ones only from their own token."""
+    # Ten names of almost 1 MiB each, the most that a frame may have.
+    stack = ";".join(f"f{number}_{'x' * 1_000_000}" for number in range(10))
+    tree = f"/api/recordings/{team.lena.push(f'{stack} 3'.encode(), 'long.txt')['id']}/tree"
+    length = len(team.lena.get(tree).expect(200).body)
+    assert length > ANSWER_BYTES
+    asked = f"GET {tree} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {team.tokens['lena']}\r\n\r\n".encode()
+    team.lena.push(golden)
+    with contextlib.ExitStack() as waiting:
+        for _ in range(ANSWERS_BYTES // length):
+            reader = waiting.enter_context(socket.create_connection(("127.0.0.1", team.server.port), timeout=60))
+            reader.sendall(asked)
+            assert reader.recv(12) == b"HTTP/1.1 200"
+        refused = team.lena.get(tree).expect(503)
+        assert refused.kind == PROBLEM and int(refused.headers["Retry-After"]) > 0
+        assert team.sam.get(tree).expect(200).body and team.lena.recordings()
+    until(lambda: team.lena.get(tree).status == 200)

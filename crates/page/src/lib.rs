@@ -27,7 +27,7 @@ use genba_profile::reading::Reading;
 use genba_profile::report::{self, Options};
 use genba_profile::weight::Weight;
 
-pub use policy::{Beside, followed, policy, script_hashes};
+pub use policy::{Beside, Following, followed, following, policy, script_hashes};
 
 /// Built from web/ before this file is compiled (build.rs); there is no command without it.
 const PAGE: &str = include_str!("../../../web/dist/viewer.html");

@@ -2,6 +2,7 @@
 //! Owns: the hashes of the scripts inside of a page. Never: makes a page.
 //! The page carries a policy of its own, for when it is a file. A browser applies both, so what one of them forbids stays forbidden.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use base64::Engine;
@@ -38,10 +39,29 @@ pub struct Beside<'s> {
     pub made_ms: u64,
 }
 
-/// A page that follows its recording: with one more script at its end, which may ask the server that the page is from; and the policy to
-/// send with it. The page's own policy is taken out, because it would forbid that.
+/// How a page is made one that follows its recording: with one more script at its end, which may ask the server that the page is from. The page's
+/// own policy is taken out, because it would forbid that. Whoever sends the parts one behind the other copies none of the page.
+#[derive(Clone, Debug)]
+pub struct Following {
+    /// Of the page, in bytes: what comes before the script.
+    pub before: [Range<usize>; 2],
+    pub script: String,
+    /// What comes behind it.
+    pub behind: Range<usize>,
+    /// To send with it.
+    pub policy: String,
+}
+
+/// A page that follows its recording, as a whole, and the policy to send with it.
 #[must_use]
 pub fn followed(page: &str, script: &str, beside: Option<Beside<'_>>) -> (String, String) {
+    let Following { before, script, behind, policy } = following(page, script, beside);
+    let [head, middle] = before.map(|range| &page[range]);
+    (format!("{head}{middle}{script}{}", &page[behind]), policy)
+}
+
+#[must_use]
+pub fn following(page: &str, script: &str, beside: Option<Beside<'_>>) -> Following {
     // An element with a type is no script; web/server/api/news.ts reads it.
     let told = beside.map_or_else(String::new, |Beside { state, made_ms }| {
         format!("<script type=\"text/plain\" data-state=\"{state}\" data-made-ms=\"{made_ms}\">{SCRIPT_END}\n")
@@ -53,7 +73,7 @@ pub fn followed(page: &str, script: &str, beside: Option<Beside<'_>>) -> (String
     let own = page.find(OWN_BEGIN).unwrap_or(0);
     let own_end = page[own..].find(OWN_END).filter(|_| own > 0).map_or(own, |end| own + end + OWN_END.len());
     let body_end = page.rfind(BODY_END).unwrap_or(page.len()).max(own_end);
-    (format!("{}{}{element}{}", &page[..own], &page[own_end..body_end], &page[body_end..]), policy)
+    Following { before: [0..own, own_end..body_end], script: element, behind: body_end..page.len(), policy }
 }
 
 /// `'sha256-…'` for each script element of a page that has no attribute. An element with a type, such as the page's numbers, is no script,

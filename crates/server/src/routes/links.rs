@@ -13,6 +13,7 @@ use crate::routes::exchange::caller::{Known, Perhaps};
 use crate::routes::pages::{login_first, recording_page, words_page};
 use crate::routes::shown::{changeable, readable};
 use crate::routes::state::{AppState, Shared};
+use crate::routes::views::BY_LINK;
 use crate::rules::access::Scope;
 use crate::rules::naming::{check_expiry, check_fragment};
 use crate::storage::links::{self, Link};
@@ -142,7 +143,7 @@ pub async fn shared(State(state): State<AppState>, Perhaps(caller): Perhaps, Pat
         return login_first(&format!("/s/{code}"));
     }
     let recording = state.keeper.find(&link.recording).await?;
-    let page = recording_page(&state, &recording, false).await?;
+    let page = recording_page(&state, &recording, BY_LINK, false).await?;
     Problem::unless_full(links::note_opened(&state.keeper.database, &code).await)?;
     Ok(page)
 }

@@ -1,14 +1,18 @@
 //! What a browser opens: the list's page, and the viewer's page of a recording or of a comparison.
 //! Owns: who is sent to log in first, and pages that only hold words. Never: puts a text of a recording into a page itself.
 
+use std::convert::Infallible;
 use std::sync::LazyLock;
 
+use axum::body::Body;
 use axum::extract::{Path, State};
-use axum::http::header::LOCATION;
+use axum::http::header::{CONTENT_LENGTH, LOCATION, RETRY_AFTER};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
+use bytes::Bytes;
+use futures_util::stream;
 
-use genba_page::{FOLLOW, LIST};
+use genba_page::{FOLLOW, Following, LIST};
 use genba_text::html::escaped;
 
 use crate::reading::Ask;
@@ -16,7 +20,7 @@ use crate::routes::exchange::answer::{Answered, page};
 use crate::routes::exchange::caller::Perhaps;
 use crate::routes::shown::readable;
 use crate::routes::state::{AppState, Shared};
-use crate::routes::views::answered;
+use crate::routes::views::answered_to;
 use crate::rules::access::Caller;
 use crate::storage::recordings::{Recording, State as Stands};
 use crate::words::problem::Problem;
@@ -41,7 +45,7 @@ pub async fn recording(State(state): State<AppState>, Perhaps(caller): Perhaps, 
         Ok(recording) => recording,
         Err(problem) => return problem_page(&problem),
     };
-    shown(recording_page(&state, &recording, true).await)
+    shown(recording_page(&state, &recording, &caller.name, true).await)
 }
 
 pub async fn comparison(
@@ -56,19 +60,30 @@ pub async fn comparison(
 async fn compared(state: &Shared, caller: &Caller, before: &str, after: &str) -> Answered {
     let (before, after) = (readable(state, before, caller).await?, readable(state, after, caller).await?);
     let ask = Ask::Comparison { before_name: before.name.clone(), after_name: after.name.clone() };
-    let answer = answered(&state.keeper, &ask, &[&before, &after]).await?;
+    let answer = answered_to(state, &caller.name, &ask, &[&before, &after]).await?;
     page(StatusCode::OK, genba_page::policy(), answer.body)
 }
 
 /// `may_follow`: the reader may ask for what comes next.
-pub async fn recording_page(state: &Shared, recording: &Recording, may_follow: bool) -> Answered {
-    let answer = answered(&state.keeper, &Ask::Page { name: recording.name.clone() }, &[recording]).await?;
+pub async fn recording_page(state: &Shared, recording: &Recording, reader: &str, may_follow: bool) -> Answered {
+    let ask = Ask::Page { name: recording.name.clone() };
+    let body = answered_to(state, reader, &ask, &[recording]).await?.body;
     if recording.state == Stands::Sealed || !may_follow {
-        return page(StatusCode::OK, genba_page::policy(), answer.body);
+        return page(StatusCode::OK, genba_page::policy(), body);
     }
-    let words = String::from_utf8_lossy(&answer.body);
-    let (followed, policy) = genba_page::followed(&words, FOLLOW, None);
-    page(StatusCode::OK, &policy, followed)
+    following_page(&body)
+}
+
+/// In parts: the page itself is not copied.
+fn following_page(body: &Bytes) -> Answered {
+    let words = std::str::from_utf8(body).map_err(|error| Problem::internal("the page of a recording", &error))?;
+    let Following { before: [head, middle], script, behind, policy } = genba_page::following(words, FOLLOW, None);
+    let parts = [body.slice(head), body.slice(middle), Bytes::from(script), body.slice(behind)];
+    let length: usize = parts.iter().map(Bytes::len).sum();
+    let parts = stream::iter(parts.map(Ok::<_, Infallible>));
+    let mut response = page(StatusCode::OK, &policy, Body::from_stream(parts))?;
+    response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(length));
+    Ok(response)
 }
 
 fn shown(made: Answered) -> Answered {
@@ -78,7 +93,7 @@ fn shown(made: Answered) -> Answered {
 /// `next`: a path of this server.
 pub fn login_first(next: &str) -> Answered {
     let next: String = url::form_urlencoded::byte_serialize(next.as_bytes()).collect();
-    let mut response = Response::new(axum::body::Body::empty());
+    let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::SEE_OTHER;
     let place =
         HeaderValue::try_from(format!("/login?next={next}")).map_err(|error| Problem::internal("a header", &error))?;
@@ -89,7 +104,11 @@ pub fn login_first(next: &str) -> Answered {
 fn problem_page(problem: &Problem) -> Answered {
     let words: Vec<&str> = [&problem.detail, &problem.hint].into_iter().flatten().map(String::as_str).collect();
     let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    words_page(status, &problem.title, &words.join("\n")).map_err(|_| problem.clone())
+    let mut response = words_page(status, &problem.title, &words.join("\n")).map_err(|_| problem.clone())?;
+    if let Some(seconds) = problem.retry_after_s {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    Ok(response)
 }
 
 const STYLE: &str = ":root{color-scheme:light dark}body{font:15px/1.6 system-ui,sans-serif;max-width:44em;margin:4em auto;padding:0 1em}h1{font-size:1.2em}p{white-space:pre-wrap;overflow-wrap:anywhere}";
@@ -105,12 +124,31 @@ pub fn words_page(status: StatusCode, title: &str, words: &str) -> Answered {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::TryStreamExt;
+
     use super::*;
 
     #[test]
     fn words_are_no_html() {
         let response = words_page(StatusCode::GONE, "a <b>", "\"&\"").expect("a page");
         assert_eq!(response.status(), StatusCode::GONE);
+    }
+
+    #[test]
+    fn a_page_that_follows_shares_the_bytes_of_the_page() {
+        let body = Bytes::from_static(b"<html>\n<body>\nnumbers\n</body>\n</html>\n");
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        runtime.block_on(async {
+            let response = following_page(&body).expect("a page");
+            let length = response.headers()[CONTENT_LENGTH].to_str().expect("digits").to_owned();
+            let parts: Vec<Bytes> = response.into_body().into_data_stream().try_collect().await.expect("parts");
+            let (followed, _) = genba_page::followed(std::str::from_utf8(&body).expect("text"), FOLLOW, None);
+            let whole: Vec<u8> = parts.iter().flat_map(|part| part.to_vec()).collect();
+            assert_eq!((whole, length), (followed.clone().into_bytes(), followed.len().to_string()));
+            let own = body.as_ptr_range();
+            let shared = parts.iter().filter(|part| own.contains(&part.as_ptr())).map(Bytes::len).sum::<usize>();
+            assert_eq!(shared, body.len());
+        });
     }
 
     #[test]

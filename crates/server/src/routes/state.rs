@@ -35,6 +35,8 @@ pub struct Shared {
     pub guesses: Guesses,
     /// In memory, for what uploads bring in.
     pub room: Room,
+    /// In memory, for answers that readers take.
+    pub answers: Room,
     pub metrics: Metrics,
     /// Once there was a token, everybody needs one.
     needs_login: AtomicBool,
@@ -79,7 +81,8 @@ impl Shared {
         Shared {
             keeper,
             guesses: Guesses::default(),
-            room: Room::default(),
+            room: Room::for_uploads(),
+            answers: Room::for_answers(),
             metrics: Metrics::new(),
             needs_login: AtomicBool::new(!is_loopback),
             learning: Mutex::default(),

@@ -12,10 +12,12 @@ use crate::routes::exchange::answer::{Answered, with_type};
 use crate::routes::exchange::asked::Asked;
 use crate::routes::exchange::caller::Known;
 use crate::routes::shown::readable;
-use crate::routes::state::AppState;
+use crate::routes::state::{AppState, Shared};
 use crate::storage::recordings::Recording;
 use crate::words::problem::Problem;
 
+/// All who open a link without a token: no token has this name, and so they leave room for those who have one.
+pub const BY_LINK: &str = "/s";
 const ROWS_MAX: usize = 100_000;
 const BINS: u32 = 100;
 const BINS_MAX: u32 = 1_000;
@@ -35,6 +37,17 @@ pub async fn answered(keeper: &Keeper, ask: &Ask, recordings: &[&Recording]) -> 
         Ok(files)
     };
     keeper.answers.answer(Asker::Reader, ask, &names, files).await.map_err(|unread| unread_problem(&unread))
+}
+
+/// The same for whoever takes the answer: it has its part of the room for answers until then. `reader`: a token's name, or `BY_LINK`.
+pub async fn answered_to(
+    state: &Shared,
+    reader: &str,
+    ask: &Ask,
+    recordings: &[&Recording],
+) -> Result<Answer, Problem> {
+    let Answer { content_type, body } = answered(&state.keeper, ask, recordings).await?;
+    Ok(Answer { content_type, body: state.answers.hold(reader, body).await? })
 }
 
 #[derive(Deserialize)]
@@ -57,7 +70,7 @@ pub async fn tree(
         return Err(Problem::bad_request("min_share is 0 to 100 per cent"));
     }
     let ask = Ask::Tree { weight: asked.weight, inverted: asked.inverted, min_share: asked.min_share };
-    said(answered(&state.keeper, &ask, &[&recording]).await?)
+    said(answered_to(&state, &caller.name, &ask, &[&recording]).await?)
 }
 
 #[derive(Deserialize)]
@@ -84,7 +97,7 @@ pub async fn rows(
     }
     let limit = (asked.limit > 0).then_some(asked.limit);
     let ask = Ask::Rows { by: asked.by, weight: asked.weight, sort: asked.sort, limit };
-    said(answered(&state.keeper, &ask, &[&recording]).await?)
+    said(answered_to(&state, &caller.name, &ask, &[&recording]).await?)
 }
 
 #[derive(Deserialize)]
@@ -110,7 +123,7 @@ pub async fn memory(
         return Err(Problem::bad_request("to_ns is after from_ns"));
     }
     let ask = Ask::Memory { from_ns: asked.from_ns, to_ns: asked.to_ns, bins, process: asked.process };
-    said(answered(&state.keeper, &ask, &[&recording]).await?)
+    said(answered_to(&state, &caller.name, &ask, &[&recording]).await?)
 }
 
 pub async fn difference(
@@ -120,7 +133,7 @@ pub async fn difference(
 ) -> Answered {
     let (before, after) = (readable(&state, &before, &caller).await?, readable(&state, &after, &caller).await?);
     let ask = Ask::Difference { before_name: before.name.clone(), after_name: after.name.clone() };
-    said(answered(&state.keeper, &ask, &[&before, &after]).await?)
+    said(answered_to(&state, &caller.name, &ask, &[&before, &after]).await?)
 }
 
 fn said(answer: Answer) -> Answered {

@@ -1,5 +1,5 @@
-//! The room in memory for what uploads bring in, until that is in the folder or the store.
-//! Owns: how much of it all uploads may take, how much those of one token, and how long one waits for its part. Never: reads a body.
+//! The room in memory for what uploads bring in, until that is in the folder or the store, and for answers, until their readers have them.
+//! Owns: how much of it all may take, how much those of one token, and how long one waits for its part. Never: reads a body.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,11 @@ use tokio::time::timeout;
 use crate::words::problem::Problem;
 
 /// A request holds 4 MiB at most: 96 large ones at once, and 64 of one token. Whoever fills that leaves room for the others.
-const BOUNDS: Bounds = Bounds { all_bytes: 384 << 20, token_bytes: 256 << 20, wait: Duration::from_secs(5) };
+const UPLOADS: Bounds = Bounds { all_bytes: 384 << 20, token_bytes: 256 << 20, wait: Duration::from_secs(5) };
+/// An answer has 32 MB at most. It is there already, so it does not wait in memory for its room.
+const ANSWERS: Bounds = Bounds { wait: Duration::ZERO, ..UPLOADS };
+/// Shorter answers take no room: each connection sends one at once, and there are 4,096 connections at most.
+const SHORT_BYTES: usize = 16 << 10;
 /// For whoever waited in vain.
 const RETRY_AFTER_S: u32 = 3;
 
@@ -24,9 +28,16 @@ struct Bounds {
     wait: Duration,
 }
 
+#[derive(Clone, Copy, Debug)]
+enum Of {
+    Uploads,
+    Answers,
+}
+
 /// A permit is a byte.
 #[derive(Debug)]
 pub struct Room {
+    of: Of,
     bounds: Bounds,
     all: Arc<Semaphore>,
     /// By the names of tokens: as many as an admin has made.
@@ -57,15 +68,26 @@ impl AsRef<[u8]> for Held {
     }
 }
 
-impl Default for Room {
-    fn default() -> Room {
-        Room::within(BOUNDS)
-    }
-}
-
 impl Room {
-    fn within(bounds: Bounds) -> Room {
-        Room { bounds, all: permits(bounds.all_bytes), of_tokens: Mutex::default() }
+    pub fn for_uploads() -> Room {
+        Room::within(Of::Uploads, UPLOADS)
+    }
+
+    pub fn for_answers() -> Room {
+        Room::within(Of::Answers, ANSWERS)
+    }
+
+    fn within(of: Of, bounds: Bounds) -> Room {
+        Room { of, bounds, all: permits(bounds.all_bytes), of_tokens: Mutex::default() }
+    }
+
+    /// The same bytes, and not a copy: they have their part of the room until the last piece of them is handed over, or its reader has gone.
+    pub async fn hold(&self, token: &str, bytes: Bytes) -> Result<Bytes, Problem> {
+        if bytes.len() < SHORT_BYTES {
+            return Ok(bytes);
+        }
+        let taken = self.take(token, u32::try_from(bytes.len()).unwrap_or(u32::MAX)).await?;
+        Ok(taken.beside(bytes))
     }
 
     /// Waits for it in its turn. Err: the room stays full for longer than that.
@@ -73,10 +95,9 @@ impl Room {
         let bytes = bytes.clamp(1, self.bounds.token_bytes);
         // Its own first: whoever waits for that holds nothing that others wait for.
         let of_token = self.waited_for(self.of_token(token), bytes).await?;
-        let of_token =
-            of_token.ok_or_else(|| full(429, "as many of your uploads are under way as this server has memory for"))?;
+        let of_token = of_token.ok_or_else(|| self.of.full("of your "))?;
         let of_all = self.waited_for(Arc::clone(&self.all), bytes).await?;
-        let of_all = of_all.ok_or_else(|| full(503, "as many uploads are under way as this server has memory for"))?;
+        let of_all = of_all.ok_or_else(|| self.of.full(""))?;
         Ok(Taken { _permits: Arc::new([of_token, of_all]) })
     }
 
@@ -100,9 +121,17 @@ fn permits(bytes: u32) -> Arc<Semaphore> {
     Arc::new(Semaphore::new(bytes as usize))
 }
 
-fn full(status: u16, title: &str) -> Problem {
-    let problem = Problem::new(status, title).hint(format!("try again in {RETRY_AFTER_S} s, as genba push does"));
-    Problem { retry_after_s: Some(RETRY_AFTER_S), ..problem }
+impl Of {
+    /// `whose`: empty, or those of the token.
+    fn full(self, whose: &str) -> Problem {
+        let (what, status, as_who) = match self {
+            Of::Uploads => ("uploads", if whose.is_empty() { 503 } else { 429 }, ", as genba push does"),
+            Of::Answers => ("answers", 503, ""),
+        };
+        let title = format!("as many {whose}{what} are under way as this server has memory for");
+        let problem = Problem::new(status, title).hint(format!("try again in {RETRY_AFTER_S} s{as_who}"));
+        Problem { retry_after_s: Some(RETRY_AFTER_S), ..problem }
+    }
 }
 
 #[cfg(test)]
@@ -122,7 +151,7 @@ mod tests {
     #[test]
     fn one_token_leaves_room_for_others_and_all_have_a_bound() {
         in_runtime(async {
-            let room = Room::within(Bounds { all_bytes: 10, token_bytes: 6, wait: Duration::ZERO });
+            let room = Room::within(Of::Uploads, Bounds { all_bytes: 10, token_bytes: 6, wait: Duration::ZERO });
             let of_lena = room.take("lena", 6).await.expect("there is room");
             assert_eq!(refused(room.take("lena", 1).await), (429, Some(RETRY_AFTER_S)));
             let of_sam = room.take("sam", 4).await.expect("there is room");
@@ -138,7 +167,7 @@ mod tests {
     #[test]
     fn bytes_hold_their_room_when_nobody_waits_for_them_any_more() {
         in_runtime(async {
-            let room = Room::within(Bounds { all_bytes: 6, token_bytes: 6, wait: Duration::ZERO });
+            let room = Room::within(Of::Uploads, Bounds { all_bytes: 6, token_bytes: 6, wait: Duration::ZERO });
             let bytes = room.take("lena", 6).await.expect("there is room").beside(Bytes::from_static(b"a part"));
             let written = bytes.clone();
             drop(bytes);
@@ -153,7 +182,7 @@ mod tests {
     fn who_waits_gets_what_others_let_go() {
         in_runtime(async {
             let bounds = Bounds { all_bytes: 10, token_bytes: 6, wait: Duration::from_secs(60) };
-            let room = Arc::new(Room::within(bounds));
+            let room = Arc::new(Room::within(Of::Uploads, bounds));
             let first = room.take("lena", 6).await.expect("there is room");
             let waiter = Arc::clone(&room);
             let waiting = tokio::spawn(async move { waiter.take("lena", 6).await.map(drop) });
@@ -163,6 +192,29 @@ mod tests {
             assert!(!waiting.is_finished());
             drop(first);
             assert_eq!(waiting.await.expect("a task"), Ok(()));
+        });
+    }
+
+    #[test]
+    fn an_answer_has_its_room_until_its_last_piece_is_gone() {
+        in_runtime(async {
+            let long = || Bytes::from(vec![b'x'; SHORT_BYTES]);
+            let bytes = u32::try_from(SHORT_BYTES).expect("it is less than 4 GiB");
+            let bounds = Bounds { all_bytes: 2 * bytes, token_bytes: bytes, wait: Duration::ZERO };
+            let room = Room::within(Of::Answers, bounds);
+            let page = long();
+            let mut held = room.hold("lena", page.clone()).await.expect("there is room");
+            assert_eq!(held.as_ptr(), page.as_ptr(), "it is no copy");
+            let full = room.hold("lena", long()).await.expect_err("hers is full");
+            assert_eq!((full.status, full.retry_after_s), (503, Some(RETRY_AFTER_S)));
+            let of_sam = room.hold("sam", long()).await.expect("there is room for others");
+            assert_eq!(room.hold("kim", long()).await.expect_err("all of it is full").status, 503);
+            assert_eq!(room.hold("lena", Bytes::from_static(b"short")).await, Ok(Bytes::from_static(b"short")));
+            let first = held.split_to(SHORT_BYTES / 2);
+            drop(first);
+            assert_eq!(room.hold("lena", long()).await.expect_err("half of it is not sent").status, 503);
+            drop((held, of_sam));
+            room.hold("lena", long()).await.expect("there is room again");
         });
     }
 }
