@@ -118,6 +118,17 @@ def part_in_memory(team: Team, name: str, recording_id: str) -> socket.socket:
     return part
 
 
+def test_an_upload_that_falls_silent_gives_its_room_back(team: Team, golden: bytes) -> None:
+    """The server says so after some seconds, and takes others meanwhile."""
+    recording_id = team.lena.begin()
+    with part_in_memory(team, "lena", recording_id) as silent:
+        silent.sendall(golden[:100])
+        assert team.sam.push(golden)["state"] == "sealed"
+        answer = silent.recv(4096)
+    assert answer.startswith(b"HTTP/1.1 408 ") and PROBLEM.encode() in answer, answer
+    assert team.lena.append(recording_id, 0, golden).expect(204).offset == len(golden)
+
+
 def test_uploads_have_a_bounded_room_in_memory(team: Team, golden: bytes, tmp_path: Path) -> None:
     (tmp_path / "app.genba").write_bytes(golden)
     command = [str(binary()), "push", "app.genba", f"http://127.0.0.1:{team.server.port}"]

@@ -295,9 +295,7 @@ impl Course {
                 return Err(Refusal::Broken("the server lost what it had".to_owned()));
             }
             Err(refusal) => {
-                let is_large =
-                    matches!(refusal, Refusal::TooSlow | Refusal::Broken(_)) || refusal.status() == Some(413);
-                if is_large && pieces.halve() && refusal.status() == Some(413) {
+                if refusal.may_be_of_the_size() && pieces.halve() && refusal.status() == Some(413) {
                     return Ok(());
                 }
                 return Err(refusal);

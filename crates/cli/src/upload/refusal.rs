@@ -94,6 +94,11 @@ impl Refusal {
         }
     }
 
+    /// Of a piece: a smaller one may get through.
+    pub const fn may_be_of_the_size(&self) -> bool {
+        matches!(self, Refusal::TooSlow | Refusal::Broken(_) | Refusal::Answered(Answer { status: 408 | 413, .. }))
+    }
+
     pub const fn status(&self) -> Option<u16> {
         match self {
             Refusal::Answered(answer) => Some(answer.status),

@@ -176,10 +176,7 @@ impl Sending<'_> {
     fn after(&self, refusal: Refusal, course: &mut Course) -> Result<Step, Refusal> {
         if let Step::Send(at) = course.step {
             // A proxy may take less than the server; a slow line needs smaller pieces to get one through at all.
-            let is_smaller = matches!(
-                refusal,
-                Refusal::TooSlow | Refusal::Broken(_) | Refusal::Answered(Answer { status: 413, .. })
-            ) && course.pieces.halve();
+            let is_smaller = refusal.may_be_of_the_size() && course.pieces.halve();
             if is_smaller && refusal.status() == Some(413) {
                 return Ok(Step::Send(at));
             }
@@ -273,6 +270,17 @@ impl Pieces {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_slow_line_is_no_other_failure() {
+        let answered = |status| Refusal::Answered(Answer { status, ..Answer::default() });
+        for refusal in [answered(408), answered(413), Refusal::TooSlow, Refusal::Broken(String::new())] {
+            assert!(refusal.may_be_of_the_size(), "{refusal:?}");
+        }
+        for refusal in [answered(429), answered(503), answered(507), Refusal::NobodyListens] {
+            assert!(!refusal.may_be_of_the_size(), "{refusal:?}");
+        }
+    }
 
     #[test]
     fn pieces_fit_the_server_and_the_line() {

@@ -98,7 +98,7 @@ fn the_newest_recording_goes_to_an_address_alone_and_quiet_is_the_address() {
 
 #[test]
 fn a_connection_that_breaks_at_any_stage_costs_nothing() {
-    let stages: [(&str, Fault); 9] = [
+    let stages: [(&str, Fault); 10] = [
         ("GET /api", Fault::Cut),
         ("POST /api/recordings", Fault::Cut),
         ("POST /api/recordings", Fault::CutAfter),
@@ -110,6 +110,11 @@ fn a_connection_that_breaks_at_any_stage_costs_nothing() {
         (
             "PATCH /api/recordings/recording-0/content 400",
             Fault::Answer("503 Service Unavailable", "Retry-After: 0\r\n", ""),
+        ),
+        // A slow line, for a server that waits no longer.
+        (
+            "PATCH /api/recordings/recording-0/content 400",
+            Fault::Answer("408 Request Timeout", "Retry-After: 0\r\n", ""),
         ),
     ];
     let sandbox = with_recording("push-cut");

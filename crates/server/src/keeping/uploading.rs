@@ -5,13 +5,14 @@
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use futures_util::{Stream, StreamExt};
+use futures_util::Stream;
 use object_store::path::Path as Key;
 use sha2::{Digest, Sha256};
 use sqlx::{Any, Transaction};
 
 use crate::keeping::keeper::{CLEARED_WITHIN, Keeper, New, known};
 use crate::reading::{Asker, Unread};
+use crate::rules::pace::Pace;
 use crate::rules::room::Taken;
 use crate::storage::chunks::{self, Chunk};
 use crate::storage::contents::{self, Presence};
@@ -233,10 +234,8 @@ impl Keeper {
         room: Taken,
     ) -> Result<Recording, Problem> {
         let mut body = std::pin::pin!(body);
-        let mut part = BytesMut::new();
-        while let Some(piece) = body.next().await {
-            let mut piece =
-                piece.map_err(|error| Problem::bad_request("the upload was cut off").detail(error.to_string()))?;
+        let (mut pace, mut part) = (Pace::begin(), BytesMut::new());
+        while let Some(mut piece) = pace.next(&mut body).await? {
             while !piece.is_empty() {
                 let left = CHUNK_BYTES_MAX - part.len();
                 part.extend_from_slice(&piece.split_to(left.min(piece.len())));

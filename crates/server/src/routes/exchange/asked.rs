@@ -11,6 +11,7 @@ use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::rules::pace::Pace;
 use crate::words::problem::Problem;
 
 const JSON_BYTES_MAX: usize = 64 << 10;
@@ -91,11 +92,10 @@ fn too_large(bytes_max: u64) -> Problem {
     Problem::new(413, "the body is too large").detail(format!("it has {bytes_max} bytes at most"))
 }
 
-/// 413 beyond that, 400 where the connection ends before the body does. It is in memory once: what came in pieces is not put together later.
+/// 413 beyond that. It is in memory once: what came in pieces is not put together later.
 pub async fn bytes(body: Body, bytes_max: usize) -> Result<Bytes, Problem> {
-    let (mut pieces, mut whole) = (body.into_data_stream(), BytesMut::new());
-    while let Some(piece) = pieces.next().await {
-        let piece = piece.map_err(|error| Problem::bad_request("the body was cut off").detail(error.to_string()))?;
+    let (mut pieces, mut pace, mut whole) = (body.into_data_stream(), Pace::begin(), BytesMut::new());
+    while let Some(piece) = pace.next(&mut pieces).await? {
         if piece.len() > bytes_max - whole.len() {
             return Err(too_large(bytes_max as u64));
         }
