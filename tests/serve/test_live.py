@@ -6,6 +6,9 @@ from crafted import Crafted
 from served import Server, Team
 from visitors import until
 
+# Of each token.
+FOLLOWERS = 10
+
 
 def test_a_live_recording_is_followed(server: Server, golden: bytes, honest: bytes) -> None:
     client = server.client()
@@ -29,6 +32,22 @@ def test_a_live_recording_is_followed(server: Server, golden: bytes, honest: byt
     assert seen[-1] == "sealed" and seen.count("grown") >= 2
     assert [name for name, _ in client.events(recording_id)] == ["sealed"]
     assert not client.get(f"/api/recordings/{recording_id}").expect(200).json()["live"]
+
+
+def test_all_who_follow_are_told_the_same(team: Team, golden: bytes, honest: bytes) -> None:
+    """They share the server's looks: each of them hears of each stretch, and of the end, whoever came first."""
+    recording_id, whole = team.lena.begin(live=True), honest + golden
+    team.lena.append(recording_id, 0, honest).expect(204)
+    streams = [client.events(recording_id) for client in (team.lena, team.reader) for _ in range(FOLLOWERS)]
+    assert {next(events)[0] for events in streams} == {"grown"}
+    team.lena.append(recording_id, len(honest), golden).expect(204)
+    # The last one to ask is the first to be heard: it may not be the one for whom the server looked.
+    for events in reversed(streams):
+        assert any(name == "grown" and told["bytes"] == len(whole) for name, told in events)
+    team.lena.seal(recording_id, whole).expect(200)
+    for events in streams:
+        told = list(events)
+        assert told[-1][0] == "sealed" and {one["bytes"] for _, one in told} == {len(whole)}
 
 
 def test_a_deleted_recording_is_gone_for_who_follows(server: Server, honest: bytes) -> None:

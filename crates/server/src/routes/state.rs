@@ -9,11 +9,13 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Mutex as Turn, watch};
 
 use crate::keeping::keeper::Keeper;
+use crate::keeping::looks::Looks;
 use crate::routes::metrics::Metrics;
+use crate::rules::access::Caller;
 use crate::rules::guesses::Guesses;
 use crate::rules::room::Room;
 use crate::storage::listing;
-use crate::storage::recordings::State;
+use crate::storage::recordings::{Recording, State};
 use crate::storage::terms::{self, Kind};
 use crate::storage::tokens;
 use crate::words::problem::Problem;
@@ -28,6 +30,11 @@ const WORDS_MAX: i64 = 12;
 /// That all is well may be as old as this.
 const WELL_FOR: Duration = Duration::from_secs(1);
 
+/// None: it is gone.
+pub type Standing = Result<Option<Arc<Recording>>, Problem>;
+/// The values of `Authorization` and of `Cookie`, as they came.
+pub type Credentials = [Vec<Vec<u8>>; 2];
+
 type Counted = Arc<Vec<((Kind, String), u64)>>;
 
 pub struct Shared {
@@ -38,6 +45,10 @@ pub struct Shared {
     /// In memory, for answers that readers take.
     pub answers: Room,
     pub metrics: Metrics,
+    /// Of recordings that are followed, by their ids.
+    pub standings: Looks<String, Standing>,
+    /// Of those who follow them. None: nobody that the server knows, or the database does not say.
+    pub followers: Looks<Credentials, Option<Caller>>,
     /// Once there was a token, everybody needs one.
     needs_login: AtomicBool,
     /// Live recordings whose facts are being read, or will be in a moment. True: more came since that reading began.
@@ -84,6 +95,8 @@ impl Shared {
             room: Room::for_uploads(),
             answers: Room::for_answers(),
             metrics: Metrics::new(),
+            standings: Looks::default(),
+            followers: Looks::default(),
             needs_login: AtomicBool::new(!is_loopback),
             learning: Mutex::default(),
             frequent: Mutex::default(),
