@@ -8,7 +8,7 @@ use axum::response::Response;
 use serde::{Deserialize, Serialize};
 
 use crate::routes::exchange::answer::{Answered, empty, json};
-use crate::routes::exchange::asked::{Said, content_type, said};
+use crate::routes::exchange::asked::{Said, content_type, said_within};
 use crate::routes::exchange::caller::{COOKIE_NAME, Known, cookie, peer, wrong};
 use crate::routes::state::AppState;
 use crate::rules::access::{self, Caller, LOCAL, Scope, is_token_name};
@@ -20,6 +20,8 @@ use crate::words::moment::{DAY_MS, now_ms};
 use crate::words::problem::Problem;
 
 const SESSION_DAYS: i64 = 30;
+/// Anybody may log in, and a token has less than 100 letters.
+const LOG_IN_BYTES_MAX: usize = 4 << 10;
 const KEEP_DAYS_MAX: u32 = 36_500;
 
 #[derive(Serialize)]
@@ -45,7 +47,7 @@ pub async fn log_in(State(state): State<AppState>, request: Request) -> Answered
         return Err(Problem::new(415, "this takes application/json"));
     }
     let (parts, body) = request.into_parts();
-    let LogIn { token } = said(body).await?;
+    let LogIn { token } = said_within(body, LOG_IN_BYTES_MAX).await?;
     let database = &state.keeper.database;
     let Some(known) = tokens::of_secret(database, &token).await? else {
         return Err(wrong(&state, peer(&parts), "this token is not valid"));

@@ -53,7 +53,11 @@ impl<Words: DeserializeOwned, State: Send + Sync> FromRequest<State> for Said<Wo
 }
 
 pub async fn said<Words: DeserializeOwned>(body: Body) -> Result<Words, Problem> {
-    let bytes = bytes(body, JSON_BYTES_MAX).await?;
+    said_within(body, JSON_BYTES_MAX).await
+}
+
+pub async fn said_within<Words: DeserializeOwned>(body: Body, bytes_max: usize) -> Result<Words, Problem> {
+    let bytes = bytes(body, bytes_max).await?;
     let unfit =
         |error: serde_json::Error| Problem::bad_request("the JSON is not what this takes").detail(error.to_string());
     // serde would take a list for an object, its fields in their order.
