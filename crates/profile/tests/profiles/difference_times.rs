@@ -27,6 +27,6 @@ fn each_time_has_its_own_wait_for_a_cpu() {
     assert!(!all.difference.whole.certain, "{}", all.verdict());
     let page = text::text(&all, None, None, Paint::Plain);
     let told = page.lines().find(|line| line.contains("waited for a CPU"));
-    expect!["a run of B waited for a CPU 33 % of its time, of A 0 %: the intervals are wider for that; record both sides in turn"]
+    expect!["a run of B waited for a CPU 33 % of its time, of A 0 %: the intervals are wider for that"]
         .assert_eq(told.unwrap_or_default());
 }

@@ -35,6 +35,8 @@ const PACE_PER_MILLE_MAX: u64 = 20;
 /// And of the ticks so many more without a sample on one side: the next sample brings their time, and is one sample.
 const LOST_PER_MILLE_MAX: u64 = 20;
 
+const RECORD_IN_TURN: &str = "record both sides in turn";
+
 /// One recording, its samples' moments included.
 #[derive(Debug)]
 pub struct Run {
@@ -46,6 +48,8 @@ pub struct Run {
 /// What one recording tells about itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Facts {
+    /// Of its file: no two recordings of a comparison have one name.
+    name: String,
     pub pythons: BTreeSet<String>,
     pub processes: usize,
     pub threads: usize,
@@ -112,6 +116,7 @@ impl Facts {
         let clocks = profile.clocks();
         let uncovered_ns = uncovered_ns(profile);
         Facts {
+            name: run.name.clone(),
             pythons: profile.processes.iter().filter_map(|process| process.python.clone()).collect(),
             processes: profile.processes.len(),
             threads: profile.threads.iter().filter(|thread| !thread.is_of_many()).count(),
@@ -212,8 +217,9 @@ pub fn obstacles(before: &[Facts], after: &[Facts], weight: Weight) -> Vec<Strin
         && (a - b).abs() > WAITED_APART_MAX
         && !has_more_to_run(if a > b { [after, before] } else { [before, after] })
     {
+        let advice = if are_of_one(before, after) { "record again on an idle machine" } else { RECORD_IN_TURN };
         found.push(format!(
-            "runs of A waited for a CPU {:.0} % of their time, those of B {:.0} %: other programs used the machine; record both sides in turn",
+            "runs of A waited for a CPU {:.0} % of their time, those of B {:.0} %: other programs used the machine; {advice}",
             a * 100.0,
             b * 100.0
         ));
@@ -280,6 +286,11 @@ fn in_no_sample([a, b]: [Cover; 2]) -> String {
     )
 }
 
+/// Two times of one recording, which nobody can record in turn.
+fn are_of_one(before: &[Facts], after: &[Facts]) -> bool {
+    matches!((before, after), ([one], [other]) if one.name == other.name && one.has_window && other.has_window)
+}
+
 /// None: a file does not tell.
 fn waited_on_average(side: &[Facts]) -> Option<f64> {
     let told: Option<Vec<f64>> = side.iter().map(|facts| facts.waited_for_cpu).collect();
@@ -306,7 +317,11 @@ pub fn allowed_for(before: &[Facts], after: &[Facts], weight: Weight) -> Vec<Str
         let (side, more, other, less) = if a > b { ("A", a, "B", b) } else { ("B", b, "A", a) };
         let (more_percent, less_percent) = (more * 100.0, less * 100.0);
         let is_uneven = more - less >= WAITED_TOLD_MIN;
-        let advice = if is_uneven { ": the intervals are wider for that; record both sides in turn" } else { "" };
+        let advice = match (is_uneven, are_of_one(before, after)) {
+            (true, false) => format!(": the intervals are wider for that; {RECORD_IN_TURN}"),
+            (true, true) => ": the intervals are wider for that".to_owned(),
+            (false, _) => String::new(),
+        };
         found.push(format!(
             "a run of {side} waited for a CPU {more_percent:.0} % of its time, of {other} {less_percent:.0} %{advice}"
         ));

@@ -5,6 +5,7 @@ use crate::tables::profile::{Process, Recorder};
 
 fn facts() -> Facts {
     Facts {
+        name: "app.genba".to_owned(),
         pythons: BTreeSet::from(["3.13.0".to_owned()]),
         processes: 1,
         threads: 2,
@@ -96,6 +97,31 @@ fn a_machine_that_is_busier_on_one_side_is_told() {
     assert_eq!(of(Facts { threads: 16, ..waited(0.9) }), [] as [String; 0]);
     assert_eq!(obstacles(&[Facts { threads: 16, ..facts() }], &[waited(0.9)], Weight::Cpu).len(), 1);
     assert_eq!(of(Facts { waited_for_cpu: None, ..facts() }), [] as [String; 0]);
+}
+
+/// Nobody records two times of one recording in turn.
+#[test]
+fn two_times_of_one_recording_have_another_advice() {
+    let waited = |part| Facts { waited_for_cpu: Some(part), has_window: true, ..facts() };
+    let told = |a: Facts, b: Facts| {
+        let (before, after) = ([a], [b]);
+        [allowed_for(&before, &after, Weight::Cpu), obstacles(&before, &after, Weight::Cpu)].concat()
+    };
+    assert_eq!(
+        told(waited(0.03), waited(0.45)),
+        ["a run of B waited for a CPU 45 % of its time, of A 3 %: the intervals are wider for that"]
+    );
+    let all = told(waited(0.0), waited(0.61));
+    assert_eq!(all.len(), 2, "a fact and an obstacle: {all:?}");
+    assert!(all[0].ends_with(": the intervals are wider for that"), "{}", all[0]);
+    assert!(all[1].ends_with("other programs used the machine; record again on an idle machine"), "{}", all[1]);
+    // The same times of two recordings.
+    let other = Facts { name: "other.genba".to_owned(), ..waited(0.61) };
+    let all = told(waited(0.0), other);
+    assert_eq!(all.len(), 2, "{all:?}");
+    for words in all {
+        assert!(words.ends_with("; record both sides in turn"), "{words}");
+    }
 }
 
 #[test]
