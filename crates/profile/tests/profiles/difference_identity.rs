@@ -74,7 +74,7 @@ fn one_of_two_copies_is_not_compared_with_any() {
         let mut text = format!("process 7 3.13.0 cwd=/app key={key}\nsource /app/app.py\n{}", copy.repeat(copies));
         let main = 4 * copies + 1;
         text += "|def main():\n|    cost(data)\n";
-        for (at, count) in samples.iter().enumerate() {
+        for (at, count) in samples.iter().enumerate().filter(|(_, count)| **count > 0) {
             let (first, line) = (4 * at + 1, 4 * at + 3);
             text += &format!("main^{main}@app.py:{}[4-14] > _^{first}@app.py:{line}[4-14] x{count}\n", main + 1);
         }
@@ -90,4 +90,9 @@ fn one_of_two_copies_is_not_compared_with_any() {
     assert_eq!(merged(of(1, 1, &[900]), of(2, 2, &[900, 300])), (1, vec![name]));
     // As many as before: in their order.
     assert_eq!(merged(of(1, 2, &[300, 900]), of(2, 2, &[300, 900])), (2, Vec::new()));
+    // Each recording met one of the two, and one text has only one.
+    assert_eq!(merged(of(1, 2, &[0, 900]), of(2, 1, &[900])), (1, vec![("/app/app.py".to_string(), "_".to_string())]));
+    // Both texts have both: the lines tell.
+    assert_eq!(merged(of(1, 2, &[0, 900]), of(2, 2, &[900, 0])), (2, Vec::new()));
+    assert_eq!(merged(of(1, 2, &[0, 900]), of(2, 2, &[0, 900])), (1, Vec::new()));
 }

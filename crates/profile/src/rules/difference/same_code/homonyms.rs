@@ -3,6 +3,7 @@
 //!
 //! Where the text of the file is known in all recordings, its lines have numbers (`moved_lines`), and functions are the same if their first lines are, where no other line can be meant.
 //! Of two copies that are alike to the letter, of which a text has only one, nobody knows which.
+//! The same holds where each recording met one of two that begin alike, and their lines do not tell.
 //! Else two recordings have the same functions of a name if their first lines are the same. If one has only some of the other's, and no other
 //! function of the file moved, those are the same. If other functions moved, as many functions as before are those of before in their order, if each moved as far as a neighbour of its. All else
 //! nobody knows.
@@ -27,7 +28,7 @@ pub enum Instance {
     Merged,
 }
 
-type Name = (FileIndex, String);
+pub type Name = (FileIndex, String);
 
 /// In one recording: for each name the first lines.
 #[derive(Debug, Default)]
@@ -63,6 +64,15 @@ impl FirstLines {
     }
 }
 
+/// Names under which each recording met one function, and which several may have.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Apart {
+    /// They are not the same one: the texts have both.
+    pub differ: BTreeSet<Name>,
+    /// In a text in which one was met, two begin alike.
+    pub copied: BTreeSet<Name>,
+}
+
 /// Of all recordings. Names that only one function has, in all of them the same one, are not in it.
 #[derive(Debug, Default)]
 pub struct Homonyms {
@@ -71,23 +81,25 @@ pub struct Homonyms {
 }
 
 impl Homonyms {
-    /// `runs`: in the order of both sides. `apart`: where each met one function of such a name, they are not the same.
+    /// `runs`: in the order of both sides.
     #[must_use]
-    pub fn of(runs: &[FirstLines], sure: &Sure, apart: &BTreeSet<Name>) -> Homonyms {
+    pub fn of(runs: &[FirstLines], sure: &Sure, apart: &Apart) -> Homonyms {
         let several = |(name, lines): (&Name, &BTreeSet<u32>)| {
             (lines.len() > 1 || name.1.ends_with("<lambda>")).then(|| name.clone())
         };
         let mut names: BTreeSet<Name> = runs.iter().flat_map(|run| run.0.iter().filter_map(several)).collect();
-        names.extend(apart.iter().cloned());
+        names.extend(apart.differ.iter().chain(&apart.copied).cloned());
         let mut homonyms = Homonyms { of_run: runs.iter().map(|_| HashMap::new()).collect(), ..Homonyms::default() };
         for name in &names {
             let met_several = runs.iter().any(|run| run.0.get(name).is_some_and(|lines| lines.len() > 1));
-            let is_apart = !met_several && apart.contains(name);
-            let are_copies = met_several && are_copies(name, runs, sure);
+            let is_apart = !met_several && apart.differ.contains(name);
+            let is_copied = !met_several && apart.copied.contains(name);
+            let are_copies = are_copies(name, runs, sure);
             let is_told = |found: &Vec<OfRun>| !are_copies && (!is_apart || has_several(found));
             let by_text = by_text(name, runs, sure).filter(is_told);
             // Lines alone would take them for one that was moved.
-            let is_certain = by_text.is_some() || !is_apart && !are_copies && homonyms.add(name, runs, &names);
+            let do_lines_tell = !is_apart && !is_copied && !are_copies;
+            let is_certain = by_text.is_some() || do_lines_tell && homonyms.add(name, runs, &names);
             for (position, instances) in by_text.unwrap_or_default() {
                 homonyms.of_run[position].insert(name.clone(), instances);
             }
@@ -230,7 +242,7 @@ mod tests {
             FirstLines(names.collect())
         };
         let runs: Vec<FirstLines> = recordings.split(' ').map(run).collect();
-        let homonyms = Homonyms::of(&runs, &Sure::default(), &BTreeSet::new());
+        let homonyms = Homonyms::of(&runs, &Sure::default(), &Apart::default());
         let told = runs.iter().enumerate().map(|(position, run)| {
             let lines = run.0.get(&(FileIndex::of(0), "f".to_string())).into_iter().flatten();
             let told = lines.map(|line| match homonyms.instance(position, FileIndex::of(0), "f", *line) {
@@ -261,6 +273,19 @@ mod tests {
         check("f:3,9;main:20 f:9,15;main:26", "0,1 0,1");
         // As many, and not as far as their neighbours: others of that name were met.
         check("f:3,4;main:20 f:10,11;main:26", "merged,merged merged,merged");
+    }
+
+    /// Each recording met one of two that are alike, and the lines of the text are not sure.
+    #[test]
+    fn one_of_two_copies_in_each_recording_is_named() {
+        let name = (FileIndex::of(0), "f".to_string());
+        let run = |line: u32| FirstLines(BTreeMap::from([(name.clone(), BTreeSet::from([line]))]));
+        let merged = |copied: &[Name]| {
+            let apart = Apart { copied: copied.iter().cloned().collect(), ..Apart::default() };
+            Homonyms::of(&[run(3), run(9)], &Sure::default(), &apart).merged
+        };
+        assert_eq!(merged(&[]), BTreeSet::new());
+        assert_eq!(merged(std::slice::from_ref(&name)), BTreeSet::from([name.clone()]));
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::rules::difference::files::FileIndex;
-use crate::rules::difference::same_code::homonyms::FirstLines;
+use crate::rules::difference::same_code::homonyms::{Apart, FirstLines};
 use crate::rules::difference::same_code::moved_lines::whole;
 use crate::tables::profile::Profile;
 
@@ -41,7 +41,8 @@ impl<'t> Text<'t> {
             let depth = line.len() - text.len();
             let shallower = open.iter().rposition(|(above, _)| *above < depth);
             parents.push(shallower.map(|position| open[position].1));
-            if !text.is_empty() && !text.starts_with('#') {
+            // What ends a list of arguments is as deep as its begin, which is what later lines are under.
+            if !text.is_empty() && !text.starts_with(['#', ')', ']', '}']) {
                 open.truncate(shallower.map_or(0, |position| position + 1));
                 open.push((depth, at));
             }
@@ -68,12 +69,16 @@ impl<'t> Text<'t> {
         Head { lines: self.lines[first..=last].to_vec(), around: around.map(|at| self.lines[at]).collect() }
     }
 
-    /// All heads of these lengths.
-    fn heads(&self, lengths: &Lengths) -> BTreeSet<Head<'t>> {
+    /// All heads of these lengths, and how often each is there.
+    fn heads(&self, lengths: &Lengths) -> BTreeMap<Head<'t>, usize> {
         let ends = self.lines.iter().enumerate().filter_map(|(at, line)| Some((at, lengths.get(line)?)));
         let spans =
             ends.flat_map(|(at, lengths)| lengths.iter().map(move |length| ((at + 1).checked_sub(*length), at)));
-        spans.filter_map(|(first, last)| Some(self.head_between(first?, last))).collect()
+        let mut found = BTreeMap::new();
+        for head in spans.filter_map(|(first, last)| Some(self.head_between(first?, last))) {
+            *found.entry(head).or_insert(0) += 1;
+        }
+        found
     }
 }
 
@@ -118,7 +123,7 @@ impl<'t> Texts<'t> {
     }
 
     /// `met`: recordings with a function, its name and its first line.
-    fn apart<'n>(&self, met: impl Iterator<Item = (usize, FileIndex, &'n str, u32)>) -> BTreeSet<(FileIndex, String)> {
+    fn apart<'n>(&self, met: impl Iterator<Item = (usize, FileIndex, &'n str, u32)>) -> Apart {
         let mut places: BTreeMap<(FileIndex, &str), BTreeSet<(usize, u32)>> = BTreeMap::new();
         for (run, file, name, first_line) in met {
             if let Some(text) = self.of_run[run].get(&file) {
@@ -126,40 +131,54 @@ impl<'t> Texts<'t> {
             }
         }
         let several = places.into_iter().filter(|(_, places)| places.len() > 1);
-        let heads = several.map(|((file, name), places)| (file, name, self.heads_met(name, &places)));
-        let differing: Vec<_> = heads.filter(|(_, _, met)| met.len() > 1).collect();
+        let heads: Vec<_> =
+            several.map(|((file, name), places)| (file, name, self.heads_met(name, &places))).collect();
         let mut lengths: HashMap<FileIndex, Lengths> = HashMap::new();
-        for (file, _, met) in &differing {
+        for (file, _, met) in &heads {
             for head in met.keys() {
                 let Some(last) = head.lines.last() else { continue };
                 lengths.entry(*file).or_default().entry(*last).or_default().insert(head.lines.len());
             }
         }
         let in_text = |(file, text): &(FileIndex, Text<'t>)| lengths.get(file).map(|lengths| text.heads(lengths));
-        let found: Vec<BTreeSet<Head>> = self.all.iter().map(|text| in_text(text).unwrap_or_default()).collect();
-        let apart = differing.iter().filter(|(_, _, met)| are_apart(met, &found));
-        apart.map(|(file, name, _)| (*file, (*name).to_string())).collect()
+        let found: Vec<BTreeMap<Head, usize>> = self.all.iter().map(|text| in_text(text).unwrap_or_default()).collect();
+        let mut apart = Apart::default();
+        for (file, name, met) in &heads {
+            let name = (*file, (*name).to_string());
+            if has_copies(met, &found) {
+                apart.copied.insert(name.clone());
+            }
+            if met.len() > 1 && are_apart(met, &found) {
+                apart.differ.insert(name);
+            }
+        }
+        apart
     }
 }
 
-/// Two of the functions were met in texts that have both. `found`: the heads in each text.
-fn are_apart<'t>(met: &BTreeMap<Head<'t>, BTreeSet<usize>>, found: &[BTreeSet<Head<'t>>]) -> bool {
+/// A text in which such a function was met has two that begin alike. `found`: the heads in each text.
+fn has_copies<'t>(met: &BTreeMap<Head<'t>, BTreeSet<usize>>, found: &[BTreeMap<Head<'t>, usize>]) -> bool {
+    let is_copied = |head: &Head<'t>, text: &usize| found[*text].get(head).is_some_and(|count| *count > 1);
+    met.iter().any(|(head, texts)| texts.iter().any(|text| is_copied(head, text)))
+}
+
+/// Two of the functions were met in texts that have both.
+fn are_apart<'t>(met: &BTreeMap<Head<'t>, BTreeSet<usize>>, found: &[BTreeMap<Head<'t>, usize>]) -> bool {
     let mut taken = BTreeSet::new();
     if !met.values().flatten().all(|text| taken.insert(*text)) {
         // One text has both. From here on there are no more functions than texts.
         return true;
     }
-    let also_has = |texts: &BTreeSet<usize>, other: &Head<'t>| texts.iter().any(|text| found[*text].contains(other));
+    let also_has =
+        |texts: &BTreeSet<usize>, other: &Head<'t>| texts.iter().any(|text| found[*text].contains_key(other));
     let mut pairs = met.iter().enumerate().flat_map(|(nth, one)| met.iter().take(nth).map(move |other| (one, other)));
     pairs.any(|(one, other)| also_has(one.1, other.0) && also_has(other.1, one.0))
 }
 
-/// Two recordings have a function of that name, each with another head, and the texts of both have both heads. `first_lines`: of each run.
+/// Two recordings have a function of that name, each with another head, and the texts of both have both heads; or a head is there twice.
+/// `first_lines`: of each run.
 #[must_use]
-pub fn met_apart(
-    runs: &[(&Profile, &HashMap<String, FileIndex>)],
-    first_lines: &[FirstLines],
-) -> BTreeSet<(FileIndex, String)> {
+pub fn met_apart(runs: &[(&Profile, &HashMap<String, FileIndex>)], first_lines: &[FirstLines]) -> Apart {
     let texts = Texts::of(runs.iter().map(|(profile, files)| texts(profile, files)));
     let met = first_lines.iter().enumerate();
     texts.apart(met.flat_map(|(run, lines)| lines.iter().map(move |(file, name, line)| (run, file, name, line))))
@@ -191,7 +210,7 @@ mod tests {
             let found = text.head(first_line, name)?;
             let words = found.around.iter().rev().chain(&found.lines).map(|line| line.trim()).collect::<Vec<_>>();
             let lengths = HashMap::from([(*found.lines.last()?, BTreeSet::from([found.lines.len()]))]);
-            assert!(text.heads(&lengths).contains(&found));
+            assert!(text.heads(&lengths).contains_key(&found));
             Some(words.join(" > "))
         };
         assert_eq!(of(1, "_").as_deref(), Some("@cost.register > @cache > def _(x: list):"));
@@ -211,7 +230,7 @@ mod tests {
         assert_eq!(around_of(8), Some(vec!["    else:", "class A:"]));
         let without_else = Text::of(&text[..text.find("    else:").expect("an else")]);
         let lengths = HashMap::from([("        def f(self):", BTreeSet::from([1]))]);
-        let has = |text: &Text| text.heads(&lengths).contains(&whole.head(8, "A.f").expect("a head"));
+        let has = |text: &Text| text.heads(&lengths).contains_key(&whole.head(8, "A.f").expect("a head"));
         assert_eq!((has(&whole), has(&without_else)), (true, false));
     }
 
@@ -219,7 +238,7 @@ mod tests {
     fn two_functions_are_apart_where_both_texts_have_both() {
         let apart = |texts: &[&str], met: &[(usize, u32)]| {
             let met = met.iter().map(|(run, line)| (*run, file(), "_", *line));
-            !of_texts(texts).apart(met).is_empty()
+            !of_texts(texts).apart(met).differ.is_empty()
         };
         let both = "def _(x: list):\n    pass\ndef _(x: dict):\n    pass\n";
         let moved = "import os\ndef _(x: list):\n    pass\ndef _(x: dict):\n    pass\n";
@@ -229,6 +248,23 @@ mod tests {
         assert!(!apart(&[both, moved], &[(0, 1), (1, 2)]), "the same one");
         assert!(!apart(&[both, edited], &[(0, 1), (1, 1)]), "the text of each has one of them");
         assert!(!apart(&[both, edited], &[(0, 1), (1, 3)]), "the first one may have become the second");
+    }
+
+    #[test]
+    fn two_functions_that_begin_alike_are_copies() {
+        let is_copied = |texts: &[&str], name: &str, met: &[(usize, u32)]| {
+            let met = met.iter().map(|(run, line)| (*run, file(), name, *line));
+            !of_texts(texts).apart(met).copied.is_empty()
+        };
+        let (two, one) = ("def _(x):\n    pass\ndef _(x):\n    pass\n", "def _(x):\n    pass\n");
+        assert!(is_copied(&[two, two], "_", &[(0, 1), (1, 3)]));
+        assert!(is_copied(&[two, one], "_", &[(0, 3), (1, 1)]));
+        assert!(!is_copied(&[two, two], "_", &[(0, 3), (1, 3)]), "the same one");
+        assert!(!is_copied(&[one, "import os\ndef _(x):\n    pass\n"], "_", &[(0, 1), (1, 2)]), "it was moved");
+        // Those of other functions are no copies, however the arguments of these are written.
+        let inner = |name: &str| format!("def {name}(\n    x,\n):\n    def inner():\n        pass\n");
+        let (before, after) = (inner("a") + &inner("b"), String::from("import os\n") + &inner("a") + &inner("b"));
+        assert!(!is_copied(&[before.as_str(), after.as_str()], "a.<locals>.inner", &[(0, 4), (1, 5)]));
     }
 
     /// Forty recordings of two texts, which differ in the `def` of each of two thousand functions. To look through a text for each pair of recordings
@@ -245,6 +281,6 @@ mod tests {
         let names: Vec<String> = (0..FUNCTIONS).map(|nth| format!("f{nth}")).collect();
         let functions = || names.iter().zip(0..).map(|(name, nth): (&String, u32)| (name.as_str(), 2 * nth + 1));
         let met = (0..runs.len()).flat_map(|run| functions().map(move |(name, line)| (run, file(), name, line)));
-        assert_eq!(texts.apart(met), BTreeSet::new());
+        assert_eq!(texts.apart(met), Apart::default());
     }
 }
