@@ -66,6 +66,27 @@ fn a_file_that_took_the_name_of_another_one_is_not_compared_with_it() {
     assert_eq!(rows(before, after), ["step(data) ← main:3 +0 open", "turn(data) ← main:4 +640 certain"]);
 }
 
+/// Two functions that begin alike, of which the first was taken out, or put in.
+#[test]
+fn a_function_does_not_take_the_place_of_one_that_begins_alike() {
+    let of = |key: u32, calls: &[(&str, u32)]| {
+        let mut text = format!("process 7 3.13.0 cwd=/app key={key}\nsource /app/app.py\n|import data\n");
+        for (call, _) in calls {
+            text += &format!("|@cost.register\n|def _(data):\n|    {call}(data)\n|\n");
+        }
+        text += "|def main():\n|    cost(data)\n";
+        let main = 4 * calls.len() + 2;
+        for (at, (_, count)) in calls.iter().enumerate() {
+            let (first, line) = (4 * at + 2, 4 * at + 4);
+            text += &format!("main^{main}@app.py:{}[4-14] > _^{first}@app.py:{line}[4-14] x{count}\n", main + 1);
+        }
+        text
+    };
+    let (both, one) = (of(1, &[("step", 300), ("turn", 900)]), of(2, &[("turn", 900)]));
+    assert_eq!(rows(&both, &one), ["step(data) ← main:7 -480 certain", "turn(data) ← main:7 +0 open"]);
+    assert_eq!(rows(&one, &both), ["step(data) ← main:11 +480 certain", "turn(data) ← main:11 +0 open"]);
+}
+
 /// Two functions that are alike to the letter, of which one was taken out: which one, no text can tell.
 #[test]
 fn one_of_two_copies_is_not_compared_with_any() {

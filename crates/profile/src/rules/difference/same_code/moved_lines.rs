@@ -132,7 +132,7 @@ fn followed(
     let (once_before, once) = (counts(before), counts(lines));
     let is_anchor = |line: &&str| once_before.get(line) == Some(&1) && once.get(line) == Some(&1);
     let mut found: Vec<Option<Numbered>> = vec![None; lines.len()];
-    let steps = capture_diff_slices(Algorithm::Patience, before, lines);
+    let steps = from_begins(capture_diff_slices(Algorithm::Patience, before, lines), before, lines);
     for step in &steps {
         let (old, new, len, is_sure) = match *step {
             DiffOp::Equal { old_index, new_index, len } => {
@@ -172,6 +172,59 @@ fn followed(
         None => (next.next().unwrap_or(u32::MAX), !once_before.contains_key(line)),
     })
     .collect()
+}
+
+/// Lines that only one text has may often be others as well, with the same lines around them: of two functions that begin alike, the first one that
+/// was taken out, or the rest of it and the beginning of the second one. They are taken from where a function begins.
+fn from_begins(mut steps: Vec<DiffOp>, before: &[&str], lines: &[&str]) -> Vec<DiffOp> {
+    for at in 1..steps.len().saturating_sub(1) {
+        let (
+            DiffOp::Equal { old_index: old_above, new_index: new_above, len: above },
+            DiffOp::Equal { old_index: old_below, new_index: new_below, len: below },
+        ) = (steps[at - 1], steps[at + 1])
+        else {
+            continue;
+        };
+        let (start, begin) = match steps[at] {
+            DiffOp::Delete { old_index, old_len, .. } => {
+                (old_index, begin(before, old_index..old_index + old_len, (above, below)))
+            }
+            DiffOp::Insert { new_index, new_len, .. } => {
+                (new_index, begin(lines, new_index..new_index + new_len, (above, below)))
+            }
+            DiffOp::Equal { .. } | DiffOp::Replace { .. } => continue,
+        };
+        let moved = |index: usize| index + begin - start;
+        steps[at] = match steps[at] {
+            DiffOp::Delete { old_index, old_len, new_index } => {
+                DiffOp::Delete { old_index: moved(old_index), old_len, new_index: moved(new_index) }
+            }
+            DiffOp::Insert { old_index, new_index, new_len } => {
+                DiffOp::Insert { old_index: moved(old_index), new_index: moved(new_index), new_len }
+            }
+            other @ (DiffOp::Equal { .. } | DiffOp::Replace { .. }) => other,
+        };
+        steps[at - 1] = DiffOp::Equal { old_index: old_above, new_index: new_above, len: moved(above) };
+        let len = below + start - begin;
+        steps[at + 1] = DiffOp::Equal { old_index: moved(old_below), new_index: moved(new_below), len };
+    }
+    steps
+}
+
+/// Where a function begins from which on such lines are those as well: the shallowest, and the nearest of those. `equal`: how many lines above and
+/// below the other text has.
+fn begin(text: &[&str], lacking: Range<usize>, equal: (usize, usize)) -> usize {
+    let Range { start, end } = lacking;
+    let above = (0..equal.0).take_while(|at| text[start - 1 - at] == text[end - 1 - at]).count();
+    let below = (0..equal.1).take_while(|at| text[start + at] == text[end + at]).count();
+    let is_begin = |at: usize| {
+        let is_class = text[at].trim_start().starts_with("class ");
+        let is_decorated = at > 0 && text[at - 1].trim_start().starts_with('@');
+        (is_class || is_head(text[at])) && !is_decorated
+    };
+    let indent = |at: usize| text[at].len() - text[at].trim_start().len();
+    let begins = (start - above..=start + below).filter(|at| is_begin(*at));
+    begins.min_by_key(|at| (indent(*at), at.abs_diff(start))).unwrap_or(start)
 }
 
 /// Where functions begin that the other text has, beside lines that it lacks, and that are copies of what it lacks. `equal`: how many lines above
@@ -270,6 +323,27 @@ mod tests {
         // Neither is the method of another class.
         let class = |name: &str| format!("class {name}:\n    def run(self):\n        step(data)\n");
         assert_eq!(copies(&(class("A") + &class("B")), &class("A")), [Vec::<usize>::new(), Vec::new()]);
+    }
+
+    /// They begin alike, and are not.
+    #[test]
+    fn a_function_keeps_its_first_line_where_the_one_beside_it_goes() {
+        let of = |call: &str| format!("@cost.register\ndef _(data):\n    {call}(data)\n\n");
+        let main = "def main():\n    cost(data)\n";
+        let both = format!("import data\n{}{}{main}", of("step"), of("turn"));
+        let numbers = |before: &str, after: &str| {
+            let texts = [before, after].map(|text| text.lines().collect::<Vec<&str>>());
+            let found = numbered(&texts).expect("few lines");
+            found[1].iter().map(|line| line.number).collect::<Vec<u32>>()
+        };
+        let without_first = format!("import data\n{}{main}", of("turn"));
+        assert_eq!(numbers(&both, &without_first), [0, 5, 6, 7, 8, 9, 10]);
+        assert_eq!(numbers(&without_first, &both), [0, 7, 8, 9, 10, 1, 2, 3, 4, 5, 6]);
+        let without_second = format!("import data\n{}{main}", of("step"));
+        assert_eq!(numbers(&both, &without_second), [0, 1, 2, 3, 4, 9, 10]);
+        // A method begins below its class.
+        let class = |name: &str| format!("class {name}:\n    def run(self):\n        step(data)\n");
+        assert_eq!(numbers(&(class("A") + &class("B")), &class("A")), [0, 1, 2]);
     }
 
     #[test]
