@@ -26,6 +26,10 @@ const TEXTS: [&str; 3] = ["step(data)", "step(data + 1)", "turn(data)"];
 const METHODS: [&str; 2] = ["run", "stop"];
 /// With their decorators.
 const ACCESSORS: [(&str, &str); 2] = [("@property", "def value(self):"), ("@value.setter", "def value(self, data):")];
+/// Those that edits change. One more is there where a module's name was taken.
+const EDITED_FILES: usize = 3;
+/// What the module is called then.
+const OLD_MODULE: &str = "old.py";
 /// At the end of each module: it moves whenever anything moves, and stays what it is.
 const LAST: &str = "last";
 
@@ -101,25 +105,33 @@ enum Edit {
     Remarks,
     RemarksInside,
     NewFunction,
+    DeletedFunction,
     MovedFunction,
+    /// Two of one name change their places.
+    ReorderedFunctions,
     RenamedFunction,
     OtherRoot,
     OtherFolder,
     OtherScript,
     OtherModule,
+    /// Another module has its name, and has nothing of it.
+    TakenName,
     OtherPython,
 }
 
-const EDITS: [Edit; 10] = [
+const EDITS: [Edit; 13] = [
     Edit::Remarks,
     Edit::RemarksInside,
     Edit::NewFunction,
+    Edit::DeletedFunction,
     Edit::MovedFunction,
+    Edit::ReorderedFunctions,
     Edit::RenamedFunction,
     Edit::OtherRoot,
     Edit::OtherFolder,
     Edit::OtherScript,
     Edit::OtherModule,
+    Edit::TakenName,
     Edit::OtherPython,
 ];
 
@@ -130,14 +142,17 @@ struct Program {
     script: &'static str,
     folder: &'static str,
     module: &'static str,
-    /// Of the script, and of two modules of one base name.
-    files: [Vec<Item>; 3],
+    /// Of the script, of two modules of one base name, and of what took the name of the first one.
+    files: [Vec<Item>; EDITED_FILES + 1],
     /// Numbers of items, as `main` calls them.
     calls: Vec<u32>,
     /// Numbers of expressions that are in no sample.
     unmet: BTreeSet<u32>,
     items: u32,
     expressions: u32,
+    edits: u32,
+    /// After the last edit another one would make the truth a matter of opinion.
+    is_done: bool,
 }
 
 impl Program {
@@ -148,11 +163,13 @@ impl Program {
             script: "app.py",
             folder: "shop",
             module: "util.py",
-            files: [Vec::new(), Vec::new(), Vec::new()],
+            files: [const { Vec::new() }; EDITED_FILES + 1],
             calls: Vec::new(),
             unmet: BTreeSet::new(),
             items: 0,
             expressions: 0,
+            edits: 0,
+            is_done: false,
         };
         for (file, count) in [(0, 4), (1, 3), (2, 2)] {
             for at in 0..count {
@@ -199,7 +216,8 @@ impl Program {
         match file {
             0 => format!("{}/{}", self.root, self.script),
             1 => format!("{}/{}/{}", self.root, self.folder, self.module),
-            _ => format!("{}/store/util.py", self.root),
+            2 => format!("{}/store/util.py", self.root),
+            _ => format!("{}/{}/util.py", self.root, self.folder),
         }
     }
 
@@ -209,7 +227,11 @@ impl Program {
     }
 
     fn edit(&mut self, edit: Edit, random: &mut Random) {
-        let file = random.below(self.files.len());
+        if self.is_done {
+            return;
+        }
+        self.edits += 1;
+        let file = random.below(EDITED_FILES);
         let at = random.below(self.files[file].len());
         match edit {
             Edit::Remarks => self.files[file][at].above += 1 + random.below(6),
@@ -244,6 +266,30 @@ impl Program {
                     self.files[file].insert(position, item);
                 }
             }
+            Edit::DeletedFunction => {
+                let (items, item) = (&self.files[file], &self.files[file][at]);
+                let is_registered = item.kind == Kind::Registered;
+                // Of two that are alike to the letter nobody knows which is left: `difference_identity` has them.
+                let is_copy = |other: &Item| {
+                    let is_alike = other.kind == item.kind && other.expressions[0].text == item.expressions[0].text;
+                    is_alike && other.number != item.number
+                };
+                let is_told = !is_registered || self.edits == 1 && !items.iter().any(is_copy);
+                if item.name != LAST && items.len() > 1 && is_told {
+                    let item = self.files[file].remove(at);
+                    self.calls.retain(|number| *number != item.number);
+                    self.is_done = is_registered;
+                }
+            }
+            Edit::ReorderedFunctions => {
+                for items in &mut self.files {
+                    let is_lambda = |at: &usize| items[*at].kind == Kind::Lambda;
+                    let lambdas: Vec<usize> = (0..items.len()).filter(is_lambda).collect();
+                    if let [first, .., last] = lambdas[..] {
+                        items.swap(first, last);
+                    }
+                }
+            }
             Edit::RenamedFunction => {
                 let item = &self.files[file][at];
                 if !item.kind.shares_its_name() && item.name != LAST {
@@ -270,6 +316,16 @@ impl Program {
                 }
                 self.files[1] = items;
             }
+            // It is found by its text, so that is as it was.
+            Edit::TakenName if self.edits == 1 => {
+                self.module = OLD_MODULE;
+                let mut item = self.item(Kind::Plain, "taken".to_string(), random);
+                item.expressions.truncate(1);
+                self.calls.push(item.number);
+                self.files[EDITED_FILES].push(item);
+                self.is_done = true;
+            }
+            Edit::TakenName => {}
             Edit::OtherPython => self.python = if self.python == "3.13.0" { "3.11.9" } else { "3.13.0" },
         }
     }
@@ -277,7 +333,8 @@ impl Program {
     /// By chance a recording meets some expressions only, and others than the one before. Functions that are alike to the letter are all met: of one
     /// of them nobody knows which one it is.
     fn meet_some(&mut self, random: &mut Random) {
-        let items = self.files.iter().flatten().filter(|item| item.kind != Kind::Registered && item.name != LAST);
+        let edited = self.files[..EDITED_FILES].iter().flatten();
+        let items = edited.filter(|item| item.kind != Kind::Registered && item.name != LAST);
         let numbers = items.flat_map(|item| &item.expressions).map(|expression| expression.number);
         self.unmet = numbers.filter(|_| random.next() < UNMET_PART).collect();
     }
@@ -293,7 +350,9 @@ impl Program {
         let mut files: Vec<Source> = Vec::new();
         for (file, items) in self.files.iter().enumerate() {
             let mut source = Source { path: self.path(file), lines: Vec::new(), functions: Functions::new() };
-            source.line("import data");
+            if !items.is_empty() || file < EDITED_FILES {
+                source.line("import data");
+            }
             for item in items {
                 for (expression, name, below) in source.item(item, self.python) {
                     let Expression { number, text } = expression;
@@ -313,7 +372,7 @@ impl Program {
             let mut caller = by.clone();
             for (at, expression) in item.expressions.iter().enumerate() {
                 if !item.kind.shares_its_name() && (at == 0 || item.kind == Kind::Class) {
-                    let module = ["", "shop.", "store."][file];
+                    let module = ["", "shop.", "store.", "taken."][file];
                     let call = match item.kind {
                         Kind::Class => format!("{module}{}().{}(data)", item.name, METHODS[at]),
                         // Of getter and setter.
@@ -332,7 +391,7 @@ impl Program {
             known.stack = format!("{module} > {} > {}", callers[number], known.stack);
         }
         known.retain(|number, _| !self.unmet.contains(number));
-        for file in &mut files {
+        for file in files.iter_mut().filter(|file| !file.lines.is_empty()) {
             file.functions = met_functions(&known, &file.path);
         }
         Written { files, known }
@@ -504,7 +563,7 @@ impl Written {
     fn notation(&self, program: &Program, key: u32, random: &mut Random) -> String {
         let Program { python, root, script, .. } = program;
         let mut text = format!("process 7 {python} cwd={root} key={key} argv=python3+{script}\n");
-        for file in &self.files {
+        for file in self.files.iter().filter(|file| !file.lines.is_empty()) {
             text += &format!("source {}\n", file.path);
             file.lines.iter().for_each(|line| text += &format!("|{line}\n"));
         }
@@ -571,6 +630,8 @@ struct Counted {
     pairs_told_apart: usize,
     /// A getter that one side met, and the setter that the other did.
     met_apart: usize,
+    /// Rows of a module whose name another one took.
+    of_taken_name: usize,
     merged: usize,
     /// Of those, where all were met and what was moved around them tells which is which: a piece between two edits may have no line of its own.
     merged_needlessly: usize,
@@ -583,8 +644,9 @@ fn check(before: &Program, after: &Program, case: &str, random: &mut Random, cou
     let b = runs("after", &[new.notation(after, 2, random)]);
     let all = comparison(&a, &b, Some(Weight::Cpu));
     let found = &all.difference;
-    // A file has its newest path, wherever it was before. A module that got another name is two.
-    let is_two = |file: usize| file == 1 && before.module != after.module;
+    // A file has its newest path, wherever it was before. A module that got another name is two, unless another one took its name.
+    let is_taken = after.module == OLD_MODULE;
+    let is_two = |file: usize| file == 1 && before.module != after.module && !is_taken;
     let file_of = |path: &str| {
         let file = new.files.iter().position(|file| file.path == path);
         let file = file.or_else(|| (is_two(1) && old.files[1].path == path).then_some(1));
@@ -649,6 +711,7 @@ fn check(before: &Program, after: &Program, case: &str, random: &mut Random, cou
         seen_after.extend(b);
         let is_on_both = a.is_some() && b.is_some();
         counted.on_both_sides += usize::from(is_on_both);
+        counted.of_taken_name += usize::from(is_on_both && is_taken && file == 1);
         counted.on_one_side += usize::from(!is_on_both);
         let lines = |written: &Written| written.files[file].functions.get(name).cloned().unwrap_or_default();
         let (lines_before, lines_after) = (lines(&old), lines(&new));
@@ -712,12 +775,13 @@ fn a_row_is_the_same_code_on_both_sides_or_it_is_not_compared() {
         told_apart,
         pairs_told_apart,
         met_apart,
+        of_taken_name,
         merged,
         merged_needlessly,
         functions,
     } = counted;
     // A test that met none of them would prove nothing of them.
-    let all = [on_both_sides, on_one_side, told_apart, pairs_told_apart, met_apart, merged, functions];
+    let all = [on_both_sides, on_one_side, told_apart, pairs_told_apart, met_apart, of_taken_name, merged, functions];
     assert!(all.into_iter().all(|count| count >= 5), "{all:?}");
     // Refused where it need not be is no false claim, and has to be seldom.
     assert!(merged_needlessly as u64 <= PROGRAMS / 100, "{merged_needlessly} of {PROGRAMS} programs");

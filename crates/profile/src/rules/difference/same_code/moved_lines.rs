@@ -143,8 +143,12 @@ fn followed(
             }
             DiffOp::Replace { .. } | DiffOp::Delete { .. } | DiffOp::Insert { .. } => continue,
         };
+        let is_replaced = matches!(step, DiffOp::Replace { .. });
         for at in 0..len {
-            found[new + at] = Some((numbers[old + at].0, is_sure));
+            // What is in both texts was moved: it is not what is in its place now.
+            if !is_replaced || !is_anchor(&before[old + at]) && !is_anchor(&lines[new + at]) {
+                found[new + at] = Some((numbers[old + at].0, is_sure));
+            }
         }
     }
     let equal_lines = |step: Option<&DiffOp>| if let Some(DiffOp::Equal { len, .. }) = step { *len } else { 0 };
@@ -290,6 +294,7 @@ mod tests {
         check(&["ab", "xab", "xaby"], "0 1 | 2. 0 1 | 2. 0 1 3.");
         // Moved.
         check(&["abcd", "cdab"], "0 1 2 3 | 2 3 0 1");
+        check(&["axyzb", "bxyza"], "0 1 2 3 4 | 4 1 2 3 0");
     }
 
     #[test]
