@@ -15,7 +15,7 @@ pub mod tried;
 mod within_run;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::rules::difference::aligned::{By, Function, Site, SiteIndex, Sites, sites_of};
 use crate::rules::difference::certainty::{Busy, Certainty, Estimate, Longer, SAMPLES_MIN, Sums, variance_of_unseen};
@@ -220,7 +220,7 @@ struct Table {
     runs: Vec<RunPlaces>,
     ways: HashMap<Function, Ways>,
     /// Of each function, as it is in the newest recording that has it.
-    first_lines: HashMap<Function, u32>,
+    first_lines: BTreeMap<Function, u32>,
     whole: Sums,
     known: HashMap<Key, Known>,
     /// Of each run: what one sample weighs, later ones more.
@@ -244,7 +244,7 @@ impl Table {
             callers: Sites::new(By::TextOrLine),
             runs: Vec::new(),
             ways: HashMap::new(),
-            first_lines: HashMap::new(),
+            first_lines: BTreeMap::new(),
             whole: Sums::default(),
             known: HashMap::new(),
             one_sample: Vec::new(),
@@ -446,8 +446,9 @@ impl Table {
         };
         // Of one name in one file, the line tells which.
         let is_one_of_several = |(file, name, instance): &Function| {
-            let others = self.first_lines.keys();
-            others.filter(|other| (other.0, &other.1) == (*file, name)).any(|other| other.2 != *instance)
+            let from = self.first_lines.range((*file, name.clone(), Instance::Nth(0))..);
+            let of_name = from.map(|(other, _)| other).take_while(|other| (other.0, &other.1) == (*file, name));
+            of_name.map(|other| other.2).any(|other| other != *instance)
         };
         let whole = |function: &Function| Code {
             file: self.files.path(function.0).to_string(),
