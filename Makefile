@@ -2,7 +2,7 @@
 # GENBA_STANDALONE (folder of python-build-standalone), GENBA_S3 and GENBA_GARAGE (folders with bin/s3s-fs and bin/garage), GENBA_PYTHONS (interpreters to test with, separated by colons), FUZZ_SECONDS.
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-all check check-quick check-clippy prose bench bench-handler fuzz golden golden-page screens pictures case casebook untuned steady prepare soak test-rust test-web test-python test-cases cluster
+.PHONY: help build demo test test-all check check-quick check-clippy prose bench bench-handler fuzz golden golden-page screens pictures case casebook untuned steady prepare soak test-rust test-web test-python test-cases cluster laboratory
 
 TOOLS := $(CURDIR)/build/tools
 FUZZ_SECONDS ?= 60
@@ -53,16 +53,22 @@ test-cases:
 # Hours; it may be stopped, and goes on where it stopped as long as the sources stay the same (build/soak.jsonl; tests/soaking/sittings.py). Run nothing
 # beside what measures. PART="tests/harmless tests/sampling/test_bias.py" and VERSIONS="3.13 3.14-standalone" choose a piece; GENBA_SOAK_SECONDS
 # changes the ten minutes of the web server. The test of `make cluster` is one of these: a run of its own would write a plan without the others, and
-# the page of figures would take that for the whole. Without PART the laboratory of `genba diff` runs, too, each of its cells with 400 pairs: it counts,
-# needs no idle machine, and prints the tables of docs/reading/diff.md.
+# the page of figures would take that for the whole. Without PART the laboratory of `genba diff` runs, too.
 soak: build wheel twin ## the measuring and the harmless tests in their long form, in sittings; PART, VERSIONS choose
 	@make/prepare.sh tools packages compiled readers schemathesis s3 garage
 	@trap : INT; failed=0; export GENBA_SOAK=1 GENBA_FIGURES=$(CURDIR)/build/soak.jsonl PART='$(PART)' VERSIONS='$(VERSIONS)'; \
 	$(TOOLS)/bin/pytest --timeout 0 -o 'python_files=test_*.py cluster.py' tests || failed=1; \
 	$(LIBRARIES) $(NEXTEST) nextest run --workspace -E 'package(genba-fuzz) | (package(genba-names) & test(damage::)) | (package(genba-signal) & test(stale::))' || failed=1; \
-	[ -n '$(PART)' ] || GENBA_PAIRS=400 cargo test --release --locked -p genba-profile laboratory -- --nocapture || failed=1; \
+	[ -n '$(PART)' ] || $(MAKE) laboratory UPDATE=1 || failed=1; \
 	$(TOOLS)/bin/python make/measured.py build/soak.jsonl || failed=1; \
 	exit $$failed
+
+# Each of its cells with 400 pairs. It counts, and needs no idle machine. With UPDATE=1 what it prints becomes the tables of docs/reading/diff.md.
+laboratory: ## programs whose truth is known, compared by genba diff; UPDATE=1
+	@mkdir -p build
+	@GENBA_PAIRS=400 cargo test --release --locked -p genba-profile laboratory -- --nocapture > build/laboratory.log; \
+	status=$$?; cat build/laboratory.log; exit $$status
+	$(if $(UPDATE),python3 make/laboratory.py build/laboratory.log)
 
 # With UPDATE=1 what it measures becomes rows of docs/measured.md.
 cluster: build ## two servers, PostgreSQL and three nodes of Garage, while some are killed; builds Garage once; UPDATE=1

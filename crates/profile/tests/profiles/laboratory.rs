@@ -1,6 +1,6 @@
 //! A laboratory of programs whose truth is known: calls in random order, recorded again and again, with nothing changed or with one function slower.
-//! Keeps: a comparison of equal programs claims something in no more than 2 of 100. docs/reading/diff.md has the table of
-//! `GENBA_PAIRS=400 cargo test --release -p genba-profile laboratory -- --nocapture`.
+//! Keeps: a comparison of equal programs claims something in no more than 2 of 100. docs/reading/diff.md has the tables of
+//! `GENBA_PAIRS=400 cargo test --release -p genba-profile laboratory -- --nocapture`: what each test prints, make/laboratory.py puts there.
 
 mod programs;
 mod unlike;
