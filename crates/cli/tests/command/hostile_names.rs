@@ -111,6 +111,17 @@ fn no_view_lets_a_name_steer_what_shows_it() {
             }
         }
     }
+    for by in ["line", "function", "module", "thread", "process"] {
+        for format in ["text", "markdown"] {
+            let page = shown(&sandbox, &["report", "--by", by], &["--limit", "0", "--format", format]);
+            assert_eq!(steering(&page), [' '; 0], "--by {by} {format}: {page}");
+        }
+    }
+    // A line a stack.
+    let stacks = shown(&sandbox, &["export"], &["--to", "collapsed", "-o", "-"]);
+    assert_eq!(steering(&stacks), [' '; 0], "{stacks}");
+    assert_eq!(stacks.lines().filter(|line| line.ends_with(" 200")).count(), HOSTILE.len(), "{stacks}");
+    assert_eq!(stacks.lines().count(), HOSTILE.len(), "{stacks}");
     for words in [&["html", "-o", "page.html"][..], &["html", "faster.vmprof", "-o", "page.html"]] {
         let _ = fs::remove_file(sandbox.path("work/page.html"));
         shown(&sandbox, words, &[]);
