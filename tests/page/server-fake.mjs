@@ -106,7 +106,8 @@ export async function startFake({ recordings = team(), login = true, scopes = ["
     const counted = query === "" ? Infinity : countedMax;
     const order = url.searchParams.get("sort");
     const place = { cpu: ({ facts }) => facts.cpu_ns, wall: ({ facts }) => facts.wall_ns, size: ({ bytes }) => bytes }[order] ?? (({ created_ms }) => created_ms);
-    const sort = (a, b) => (order === "oldest" ? place(a) - place(b) : place(b) - place(a));
+    const ascending = (a, b) => place(a) - place(b) || (a.id < b.id ? -1 : 1);
+    const sort = (a, b) => (order === "oldest" ? ascending(a, b) : ascending(b, a));
     const found = fake.recordings.filter((recording) => matches(recording, query)).sort(sort);
     if (query !== "" && lookedMax < fake.recordings.length) return listedPart({ query, sort, place, from });
     const tags = ["production", "main"].map((tag) => ({ query: `tag:${tag}`, label: tag, count: found.filter((recording) => recording.tags.includes(tag)).length }));

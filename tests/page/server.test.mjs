@@ -267,16 +267,17 @@ test("the count of a search is that of the last time it was read anew, and no ne
 
 test("a live row that grows past the rows of a page stays where it was listed", async () => {
   const live = { state: "open", live: true, bytes: 1_000, sha256: null, sealed_ms: null, owner: "lena" };
-  const made = (at) => madeRecording(`app-${at}.py`, ["one place", "x"], "busy", { cpu_ns: 1e9, wall_ns: 1e9, ...(at === 129 ? live : { owner: at < 2 ? "lena" : "sam" }) });
+  const made = (at) => madeRecording(`app-${at}.py`, ["one place", "x"], "busy", { cpu_ns: 1e9, wall_ns: 1e9, ...(at === 129 ? live : { owner: at > 126 ? "lena" : "sam" }) });
   const recordings = Array.from({ length: 130 }, (_, at) => made(at));
   await onPage("/?q=who%3Alena&sort=size", async (page, fake) => {
-    const [others, own, last] = [0, 1, 129].map((at) => fake.recordings[at].id);
+    const [others, own, last] = [128, 127, 129].map((at) => fake.recordings[at].id);
     await page.locator(`[data-row="${last}"]`).waitFor({ state: "attached" });
+    await page.locator("[data-link], [data-no-links]").first().waitFor({ state: "attached" });
     while (fake.followers(last) === 0) await new Promise((soon) => setTimeout(soon, 10));
     for (const bytes of [2_000, 2_500_000]) fake.tell(last, "grown", { bytes, facts: fake.recordings[129].facts });
     await until(page, "[data-grown]", "2.50 MB so far");
     // What the server answers next is of the time before it grew, and of a part of the list that ends above it.
-    fake.recordings.shift();
+    fake.recordings.splice(128, 1);
     await page.locator(`[data-row="${own}"] .rec-spark`).click();
     await page.locator("[data-delete]").click();
     await page.locator("[data-sure]").getByRole("button", { name: "Delete" }).click();

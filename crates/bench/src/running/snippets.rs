@@ -131,9 +131,9 @@ mod tests {
 
     #[test]
     fn an_answer_is_turns_and_the_time_of_one() {
-        let (turns, time_ns) = parse("1024 2e-08 4e-08").unwrap();
+        let (turns, time_ns) = parse("1024 2e-08 3e-08 4e-08").unwrap();
         assert_eq!((turns, time_ns.round()), (1024, 30.0));
-        for text in ["", "1024", "1024 2e-08", "x 1 2", "8 1 nan 3"] {
+        for text in ["", "1024", "1024 2e-08 3e-08", "x 1 2 3", "8 1 2 nan 3"] {
             assert_eq!(parse(text), None, "{text}");
         }
     }
