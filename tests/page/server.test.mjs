@@ -283,7 +283,8 @@ test("a live row that grows past the rows of a page stays where it was listed", 
     await page.locator("[data-sure]").getByRole("button", { name: "Delete" }).click();
     await page.locator(`[data-row="${others}"]`).waitFor({ state: "detached" });
     assert.deepEqual(await programs(page), ["app-129.py"]);
-  }, { recordings, lookedMax: 50 });
+    // The panel may still ask for what somebody else deleted.
+  }, { recordings, lookedMax: 50, allowed: ["404 (Not Found)"] });
 });
 
 test("a link is made, copied, opened by nobody, and revoked", async () => {
