@@ -648,7 +648,7 @@ fn check(before: &Program, after: &Program, case: &str, random: &mut Random, cou
     let is_taken = after.module == OLD_MODULE;
     let is_two = |file: usize| file == 1 && before.module != after.module && !is_taken;
     let file_of = |path: &str| {
-        let file = new.files.iter().position(|file| file.path == path);
+        let file = new.files.iter().position(|file| file.path == path && !file.lines.is_empty());
         let file = file.or_else(|| (is_two(1) && old.files[1].path == path).then_some(1));
         file.unwrap_or_else(|| panic!("{case}: {path} is a file of its own"))
     };
