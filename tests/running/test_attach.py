@@ -69,8 +69,7 @@ def test_what_is_recorded_is_the_truth(workshop: Workshop) -> None:
 
 
 def test_a_program_that_only_waits(workshop: Workshop) -> None:
-    """It sits in one system call for all the time: the call goes on where it was, and the recording says what it waits for. How long the thread then
-    waited for a CPU is the kernel's to say, and no part of the call."""
+    """It sits in one system call for all the time: that goes on where it was, and the recording says what it waits for. A wait for a CPU is none of it."""
     program_file = workshop.write(
         "waits.py",
         "import sys, time\ndef for_a_cpu_s(): return int(open('/proc/thread-self/schedstat').read().split()[1]) / 1e9\n"

@@ -1,6 +1,8 @@
 //! Blocks: samples, their accounting and the tables' new rows, appended to the recording by one write each.
 //! Owns: the counts of law 1 and law 2 (I-01, I-02), the file. Never: writes a block in two pieces, counts a tick twice.
 
+mod marks;
+
 use crate::process::last_words::{self, LastWords};
 use crate::system::descriptor::Descriptor;
 use crate::system::proc::{clock_ns, monotonic_ns};
@@ -228,61 +230,6 @@ impl Recorder {
 
     pub const fn wall_not_sampled(&mut self, wall_ns: u64) {
         self.wall_not_sampled_ns += wall_ns;
-    }
-
-    pub fn mark(&mut self, kind: proto::MarkKind, text: &str, value: u64) {
-        if kind == proto::MarkKind::Rss {
-            self.rss_bytes = value;
-        }
-        let (kind, text) = (kind as i32 as u32, text.to_owned());
-        self.marks.push(proto::Mark { at_ns: monotonic_ns(), kind, text, value, ..proto::Mark::default() });
-    }
-
-    /// The program loaded a file with code. An import loads dozens: those of a tenth of a second are one mark.
-    pub fn loaded(&mut self, path: &str) {
-        const TOGETHER_NS: u64 = 100_000_000;
-        let (at_ns, kind) = (monotonic_ns(), proto::MarkKind::Loaded as i32 as u32);
-        let last = self.marks.iter_mut().rfind(|mark| mark.kind == kind);
-        match last.filter(|last| at_ns.saturating_sub(last.at_ns) < TOGETHER_NS) {
-            Some(last) => last.value += 1,
-            None => {
-                let text = path.to_owned();
-                self.marks.push(proto::Mark { at_ns, kind, text, value: 1, ..proto::Mark::default() });
-            }
-        }
-    }
-
-    /// A long step of a thread has ended.
-    pub fn step(&mut self, thread: u32, node: u32, length_ns: u64) {
-        self.marks.push(proto::Mark {
-            at_ns: monotonic_ns(),
-            kind: proto::MarkKind::Step as i32 as u32,
-            text: String::new(),
-            value: length_ns,
-            thread: thread + 1,
-            node,
-            other: 0,
-        });
-    }
-
-    /// A thread waited for a lock, so much longer.
-    pub fn held_up(&mut self, wait: LockWait, wall_quanta: u64) {
-        *self.lock_waits.entry(wait).or_default() += wall_quanta;
-    }
-
-    /// One mark for each of this block.
-    fn mark_lock_waits(&mut self) {
-        let at_ns = monotonic_ns();
-        let mark = |(wait, wall_quanta): (LockWait, u64)| proto::Mark {
-            at_ns,
-            kind: proto::MarkKind::Held as i32 as u32,
-            text: String::new(),
-            value: wall_quanta * QUANTUM_NS,
-            thread: wait.thread + 1,
-            node: wait.node,
-            other: wait.holder + 1,
-        };
-        self.marks.extend(std::mem::take(&mut self.lock_waits).into_iter().map(mark));
     }
 
     /// What a measure gave, for the next block: at most one message of a kind.

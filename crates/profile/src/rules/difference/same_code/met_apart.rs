@@ -131,8 +131,7 @@ impl<'t> Texts<'t> {
             }
         }
         let several = places.into_iter().filter(|(_, places)| places.len() > 1);
-        let heads: Vec<_> =
-            several.map(|((file, name), places)| (file, name, self.heads_met(name, &places))).collect();
+        let heads: Vec<_> = several.map(|((file, name), places)| (file, name, self.heads_met(name, &places))).collect();
         let mut lengths: HashMap<FileIndex, Lengths> = HashMap::new();
         for (file, _, met) in &heads {
             for head in met.keys() {
