@@ -44,7 +44,7 @@ REPLACED = {
     "make demo": "it builds; that `make` knows the verb is what is tried",
     "make test": "it runs this test",
     "make test-all": "it runs this test",
-    "genba top": "it needs a terminal: tests/running/test_top.py types into one",
+    "genba top": "it needs a terminal: tests/command/test_top.py types into one",
     "make": "it is run in the checkout, which a wheel does not have",
 }
 # A server does not end by itself: it is asked to when it has said this.

@@ -150,13 +150,13 @@ def test_too_large_a_piece(team: Team) -> None:
 
 
 # Of any size, and the smallest that counts for itself (crates/server/src/keeping/uploading.rs).
-PARTS, SMALL_BYTES = 1_000, 1 << 16
+SMALL_PARTS, SMALL_BYTES = 1_000, 1 << 16
 
 
 def test_parts_of_a_byte_have_a_bound(team: Team) -> None:
     """Each is a file and a row; as rows alone there are soon as many. Half of them are for the seconds that the test may take."""
     recording_id = team.lena.begin()
-    rows = [(recording_id, (1 << 30) + number, 1, "") for number in range(2 * PARTS)]
+    rows = [(recording_id, (1 << 30) + number, 1, "") for number in range(2 * SMALL_PARTS)]
     with contextlib.closing(sqlite3.connect(team.server.data / "genba.sqlite")) as database, database:
         database.executemany("INSERT INTO chunks (recording, starts_at, bytes, object) VALUES (?, ?, ?, ?)", rows)
     refused = team.lena.append(recording_id, 0, b"x").expect(429)

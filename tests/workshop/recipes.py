@@ -41,7 +41,7 @@ def of_a_run(command: str) -> bool:
 
 
 def of_a_terminal(command: str) -> bool:
-    """tests/running/test_top.py types into one."""
+    """tests/command/test_top.py types into one."""
     return command.startswith("genba top ")
 
 

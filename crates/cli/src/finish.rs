@@ -150,19 +150,18 @@ fn of_hits(mut hits: Hits, places: Places<'_>) -> (Additions, Vec<String>) {
 
 /// Side by side, where nobody has to be asked for a text: a reader waits for both at the end of a run.
 fn names_and_sources(hits: &Hits, places: Places<'_>) -> (c_names::Found, (Vec<proto::Source>, Vec<String>)) {
-    let Places { root, told, typed, source } = places;
+    let root = places.root;
     let names = || c_names::find(root, &hits.modules);
-    if typed.is_some() {
+    if places.typed.is_some() {
         return (names(), sources::read(&hits.files, places));
     }
-    let read = || sources::read(&hits.files, Places { root, told, typed: None, source });
     thread::scope(|scope| {
-        let other = thread::Builder::new().spawn_scoped(scope, read);
-        let names = names();
-        let sources = match other {
+        let other = thread::Builder::new().spawn_scoped(scope, names);
+        let sources = sources::read(&hits.files, places);
+        let names = match other {
             Ok(other) => other.join().unwrap_or_else(|panic| resume_unwind(panic)),
             // No more threads can be made.
-            Err(_) => read(),
+            Err(_) => names(),
         };
         (names, sources)
     })
