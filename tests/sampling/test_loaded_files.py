@@ -1,6 +1,7 @@
 """Libraries that the program loads while it is recorded are marks in the recording, at their time."""
 
 from recording import Workshop
+from running_program import started
 
 PROGRAM = """
 import ctypes, time
@@ -31,3 +32,24 @@ def test_a_mark_tells_what_was_loaded(workshop: Workshop) -> None:
     # One mark, or two where a block was written between them.
     assert sum(mark["value"] for mark in late) == 2, marks
     assert all("libBrokenLocale" in mark["text"] or "libanl" in mark["text"] for mark in late), marks
+
+
+LOADS_WHEN_ASKED = """
+import ctypes, sys
+print("ready", flush=True)
+for name in sys.stdin:
+    ctypes.CDLL(name.strip())
+    print("loaded", flush=True)
+"""
+
+
+def test_what_was_loaded_between_two_recordings_of_a_process_is_no_mark_of_the_second(workshop: Workshop) -> None:
+    with started(workshop, workshop.write("asked.py", LOADS_WHEN_ASKED)) as program:
+        program.recorded("first.genba", "--duration", "200ms")
+        program.process.stdin.write("libBrokenLocale.so.1\n")
+        program.process.stdin.flush()
+        assert program.process.stdout.readline() == "loaded\n"
+        run = program.recorded("second.genba", "--duration", "200ms")
+        assert any("libBrokenLocale" in path for path in program.mapped_files())
+    marks = [mark for mark in run.profile()["marks"] if mark["kind"] == "loaded"]
+    assert not any("libBrokenLocale" in mark["text"] for mark in marks), marks

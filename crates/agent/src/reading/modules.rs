@@ -93,8 +93,10 @@ pub struct Loaded {
     once_code: Vec<(u64, u64)>,
     /// Files whose rows are not complete, by position in `modules`.
     compiling: VecDeque<(usize, Work)>,
-    /// Since `take_came`, without those of the first list.
+    /// Since `take_came`, without those that were there when the recording began.
     came: Vec<usize>,
+    /// Nobody has looked since the recording began.
+    pub is_begin: bool,
     kept: Kept,
     listing: Listing,
     changes: Changes,
@@ -126,6 +128,7 @@ impl Loaded {
             once_code: Vec::new(),
             compiling: VecDeque::new(),
             came: Vec::new(),
+            is_begin: true,
             kept: Kept::beside_agent(),
             listing: Listing::default(),
             changes: Changes::default(),
@@ -150,6 +153,7 @@ impl Loaded {
 
     /// Reads the list again when it is out of date. True: something changed.
     pub fn refresh(&mut self) -> bool {
+        let is_begin = std::mem::take(&mut self.is_begin);
         self.free_retired();
         if !self.is_outdated() {
             return false;
@@ -194,7 +198,7 @@ impl Loaded {
             match (before.get(index) == Some(&true), module.mapped) {
                 (false, true) => {
                     module.since = next;
-                    if self.generation > 0 {
+                    if self.generation > 0 && !is_begin {
                         self.came.push(index);
                     }
                     self.unloaded.retain(|&unloaded| unloaded != index);
@@ -218,7 +222,7 @@ impl Loaded {
         true
     }
 
-    /// The paths of the files that came since this was asked last, without those of the first list.
+    /// The paths of the files that came since this was asked last, without those that were there when the recording began.
     pub fn take_came(&mut self) -> impl Iterator<Item = &str> {
         let came = std::mem::take(&mut self.came);
         came.into_iter().map(|index| self.modules[index].path.as_str())
@@ -287,6 +291,7 @@ impl Loaded {
 
     /// Frees what no handler can be reading any more.
     pub fn free_retired(&mut self) {
+        self.is_begin = false;
         if (self.retired.is_empty() && self.condemned.is_empty()) || !nobody_walks() {
             return;
         }
@@ -454,10 +459,12 @@ mod tests {
         assert_ne!(models[0].1, models[1].1);
         let path = std::env::temp_dir().join(format!("genba-one-name-{}.so", std::process::id()));
         let name = path.to_str().unwrap();
-        for (model, build_id) in models {
+        for ((model, build_id), is_begin) in models.into_iter().zip([false, true]) {
             std::fs::copy(model, &path).unwrap();
             let handle = open(name);
+            loaded.is_begin = is_begin;
             assert!(loaded.refresh(), "the list changed");
+            assert_eq!(loaded.take_came().any(|path| path.ends_with(name)), !is_begin);
             assert_eq!(found(&loaded, name).1, build_id);
             std::fs::remove_file(&path).unwrap();
             // SAFETY: closed once.

@@ -135,6 +135,7 @@ impl Stacks {
         for module in &mut self.loaded.modules {
             module.row = None;
         }
+        self.loaded.is_begin = true;
         self.codes.begin_anew();
         self.anonymous_row = None;
     }
