@@ -7,7 +7,6 @@ use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Uri};
 use bytes::{Bytes, BytesMut};
-use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -108,10 +107,10 @@ pub async fn bytes(body: Body, bytes_max: usize) -> Result<Bytes, Problem> {
     Ok(whole.freeze())
 }
 
-/// Reads so much of a body, or all of it, and keeps nothing.
+/// Reads so much of a body, or all of it, as long as it comes in time, and keeps nothing.
 pub async fn discard(body: Body, bytes_max: usize) {
-    let (mut pieces, mut read) = (body.into_data_stream(), 0);
-    while let Some(Ok(piece)) = pieces.next().await {
+    let (mut pieces, mut pace, mut read) = (body.into_data_stream(), Pace::begin(), 0);
+    while let Ok(Some(piece)) = pace.next(&mut pieces).await {
         read += piece.len();
         if read >= bytes_max {
             break;
