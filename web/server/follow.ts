@@ -95,7 +95,9 @@ for (const end of ["pointerup", "pointercancel"] as const) {
 /** A reload would take away what somebody is doing. */
 function isBusy(): boolean {
   const focused = document.activeElement;
-  return isHeld || document.hidden || focused instanceof HTMLInputElement || document.querySelector("dialog[open], details[open]") !== null;
+  // The moment chosen among graphs of cycles is not in the address.
+  const held = "dialog[open], details[open], .gc-cycles select:focus";
+  return isHeld || document.hidden || focused instanceof HTMLInputElement || document.querySelector(held) !== null;
 }
 
 interface Corner {

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use axum::body::Body;
 use axum::extract::{Path, State};
-use axum::http::header::{CONTENT_LENGTH, LOCATION, RETRY_AFTER};
+use axum::http::header::{CONTENT_LENGTH, LOCATION, REFRESH, RETRY_AFTER};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 use bytes::Bytes;
@@ -107,6 +107,8 @@ fn problem_page(problem: &Problem) -> Answered {
     let mut response = words_page(status, &problem.title, &words.join("\n")).map_err(|_| problem.clone())?;
     if let Some(seconds) = problem.retry_after_s {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+        // A page that followed its recording would end here: no browser heeds the other header.
+        response.headers_mut().insert(REFRESH, HeaderValue::from(seconds));
     }
     Ok(response)
 }
@@ -132,6 +134,16 @@ mod tests {
     fn words_are_no_html() {
         let response = words_page(StatusCode::GONE, "a <b>", "\"&\"").expect("a page");
         assert_eq!(response.status(), StatusCode::GONE);
+    }
+
+    #[test]
+    fn a_page_that_may_be_there_later_is_asked_for_again() {
+        let later = Problem { retry_after_s: Some(3), ..Problem::new(503, "no room") };
+        let response = problem_page(&later).expect("a page");
+        let seconds = HeaderValue::from(3_u32);
+        assert_eq!([&response.headers()[RETRY_AFTER], &response.headers()[REFRESH]], [&seconds, &seconds]);
+        let gone = problem_page(&Problem::new(404, "gone")).expect("a page");
+        assert!(!gone.headers().contains_key(REFRESH));
     }
 
     #[test]
