@@ -135,7 +135,6 @@ impl Stacks {
         for module in &mut self.loaded.modules {
             module.row = None;
         }
-        self.loaded.is_begin = true;
         self.codes.begin_anew();
         self.anonymous_row = None;
     }

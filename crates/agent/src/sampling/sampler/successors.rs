@@ -82,6 +82,7 @@ impl Sampler {
         std::mem::forget((proc, tasks));
         threads.clear();
         let stale = Stale::of_anew(&mut stacks);
+        stacks.loaded.is_begin = true;
         let mut collections = Collections::new(&session);
         collections.stale = stale;
         let recorder = recorder.into_next(random_key(), start.clone());
