@@ -2,10 +2,12 @@
 //! Owns: which of them are the recording's own, how many a page has, and the words about that. Never: fails a page
 //! because of such a file: what cannot be read is told there.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use genba_profile::figures;
 use genba_profile::profile::Profile;
+use rustix::process::geteuid;
 
 use super::drawing::{Moment, numbers_in_recording};
 use super::page::kept;
@@ -41,7 +43,7 @@ pub fn of(recording: &Path, accounts: impl FnOnce() -> Profile) -> Result<Option
             break;
         }
         earlier -= 1;
-        match read(path, &accounts) {
+        match check_owner(path, recording).and_then(|()| read(path, &accounts)) {
             Ok(moment) => moments.extend(moment),
             Err(failure) => unread.push(without_folder(&failure, path)),
         }
@@ -78,6 +80,16 @@ fn named(recording: &Path) -> Vec<PathBuf> {
     }
     found.sort_unstable();
     found.into_iter().rev().map(|(_, path)| path).collect()
+}
+
+/// In a folder such as /tmp anybody may put one beside the recording, and its advice would be read as genba's.
+fn check_owner(path: &Path, recording: &Path) -> Result<(), Failure> {
+    let of_recording = std::fs::metadata(recording).map(|found| found.uid()).ok();
+    let is_known = |uid: u32| uid == 0 || uid == geteuid().as_raw() || Some(uid) == of_recording;
+    match std::fs::symlink_metadata(path) {
+        Ok(found) if !is_known(found.uid()) => Err(Failure::no(format!("{} is another user's", path.display()))),
+        _ => Ok(()),
+    }
 }
 
 /// None: it is of another recording, of another process or from before the beginning of this one.
@@ -214,5 +226,22 @@ mod tests {
         assert_eq!(words[1..], notes);
         let (numbers, words) = beside(&files[..1]).expect("a note");
         assert_eq!((shown_files(&numbers).len(), words.len()), (0, 1));
+    }
+
+    #[test]
+    fn what_another_user_put_there_is_not_shown() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (recording, file) = (folder.path().join("app.genba"), folder.path().join("app.cycles-1.json"));
+        std::fs::write(&recording, "").expect("written");
+        std::fs::write(&file, kept(7, Some(START_NS))).expect("written");
+        if std::os::unix::fs::chown(&file, Some(4_711), None).is_err() {
+            // Only root gives a file away, and not in every container.
+            return;
+        }
+        let words = || of(&recording, accounts).expect("files that are none fail nothing").map(|found| found.words);
+        assert_eq!(words(), Some(vec!["Not shown: app.cycles-1.json is another user's".to_owned()]));
+        // Of a program that another user ran, with the recording.
+        std::os::unix::fs::chown(&recording, Some(4_711), None).expect("given away");
+        assert_eq!(words(), Some(vec!["its view GC shows the garbage in cycles of app.cycles-1.json".to_owned()]));
     }
 }
