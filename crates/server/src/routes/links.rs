@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::routes::exchange::answer::{Answered, empty, json};
 use crate::routes::exchange::asked::Said;
 use crate::routes::exchange::caller::{Known, Perhaps};
-use crate::routes::pages::{login_first, recording_page, words_page};
+use crate::routes::pages::{login_first, problem_page, recording_page, words_page};
 use crate::routes::shown::{changeable, readable};
 use crate::routes::state::{AppState, Shared};
 use crate::routes::views::BY_LINK;
@@ -143,7 +143,10 @@ pub async fn shared(State(state): State<AppState>, Perhaps(caller): Perhaps, Pat
         return login_first(&format!("/s/{code}"));
     }
     let recording = state.keeper.find(&link.recording).await?;
-    let page = recording_page(&state, &recording, BY_LINK, false).await?;
+    let page = match recording_page(&state, &recording, BY_LINK, false).await {
+        Ok(page) => page,
+        Err(problem) => return problem_page(&problem),
+    };
     Problem::unless_full(links::note_opened(&state.keeper.database, &code).await)?;
     Ok(page)
 }

@@ -101,7 +101,7 @@ pub fn login_first(next: &str) -> Answered {
     Ok(response)
 }
 
-fn problem_page(problem: &Problem) -> Answered {
+pub fn problem_page(problem: &Problem) -> Answered {
     let words: Vec<&str> = [&problem.detail, &problem.hint].into_iter().flatten().map(String::as_str).collect();
     let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = words_page(status, &problem.title, &words.join("\n")).map_err(|_| problem.clone())?;
