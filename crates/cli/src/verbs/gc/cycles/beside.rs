@@ -242,6 +242,9 @@ mod tests {
         assert_eq!(words(), Some(vec!["Not shown: app.cycles-1.json is another user's".to_owned()]));
         // Of a program that another user ran, with the recording.
         std::os::unix::fs::chown(&recording, Some(4_711), None).expect("given away");
-        assert_eq!(words(), Some(vec!["its view GC shows the garbage in cycles of app.cycles-1.json".to_owned()]));
+        assert_eq!(
+            words(),
+            Some(vec!["the page's view GC shows the garbage in cycles of app.cycles-1.json".to_owned()])
+        );
     }
 }
