@@ -30,6 +30,8 @@ pub const CHUNK_BYTES_MAX: usize = 4 << 20;
 /// A part is a file and a row. A recording may have so many of any size, one more for each `SMALL_BYTES` of it, and one for each second since
 /// its upload began: `genba run --push` sends once a second what the file has grown by, and beside that only parts that are not small.
 const PARTS: u64 = 1_000;
+/// Whoever has more may send a small one so long after the last one: a server's clock that was set knows no age.
+const PART_EVERY_MS: u64 = 1_000;
 /// The smallest that `genba push` cuts a longer rest into (crates/cli/src/upload/sending.rs).
 const SMALL_BYTES: u64 = 64 << 10;
 /// For whoever has too many parts: one more is taken by then.
@@ -99,13 +101,16 @@ impl Keeper {
         }
     }
 
-    /// 429 where the recording has as many parts as one of its length and age may have. One that is not small allows for itself.
+    /// 429 where the recording has as many parts as one of its length and age may have. One that is not small allows for itself, and one that
+    /// comes in time always may.
     async fn check_parts(&self, recording: &Recording, length: u64, end: u64) -> Result<(), Problem> {
-        if length >= SMALL_BYTES {
+        let now_ms = now_ms();
+        // In both directions: a clock may have been set back since.
+        if length >= SMALL_BYTES || now_ms.abs_diff(recording.touched_ms) >= PART_EVERY_MS {
             return Ok(());
         }
         let parts = chunks::number(&self.database, &recording.id).await?;
-        if parts < parts_max(end, now_ms().saturating_sub(recording.created_ms)) {
+        if parts < parts_max(end, now_ms.saturating_sub(recording.created_ms)) {
             return Ok(());
         }
         let problem = Problem::new(429, "the upload comes in too many small parts")
@@ -400,17 +405,21 @@ mod tests {
                 chunks::insert(&mut transaction, &begun.id, &chunk).await.expect("a row");
             }
             commit(transaction).await.expect("all rows");
-            let append = async |bytes: u64, created_ms: i64, part: &'static [u8]| {
-                let now = Recording { bytes, created_ms, ..begun.clone() };
+            let append = async |touched_ms: i64, bytes: u64, created_ms: i64, part: &'static [u8]| {
+                let now = Recording { bytes, created_ms, touched_ms, ..begun.clone() };
                 keeper.append(&now, bytes, Bytes::from_static(part)).await
             };
             // However slow the test is, no second of it counts.
             let (later_ms, earlier_ms) = (now_ms() + 1_000_000, now_ms() - 1_000);
-            let refused = append(0, later_ms, ONE).await.expect_err("it has too many");
+            let refused = append(now_ms(), 0, later_ms, ONE).await.expect_err("it has too many");
             assert_eq!((refused.status, refused.retry_after_s), (429, Some(PART_RETRY_S)));
-            assert_eq!(append(0, earlier_ms, ONE).await, Ok(1));
-            let end = append(1, later_ms, LARGE).await.expect("it is not small");
-            assert_eq!(append(end, later_ms, ONE).await.expect_err("it has too many").status, 429);
+            assert_eq!(append(now_ms(), 0, earlier_ms, ONE).await, Ok(1));
+            let end = append(now_ms(), 1, later_ms, LARGE).await.expect("it is not small");
+            let refused = append(now_ms(), end, later_ms, ONE).await.expect_err("it has too many");
+            assert_eq!(refused.status, 429);
+            // A second after the part before it, and where the clock was set back behind that.
+            assert_eq!(append(earlier_ms, end, later_ms, ONE).await, Ok(end + 1));
+            assert_eq!(append(later_ms, end + 1, later_ms, ONE).await, Ok(end + 2));
         });
     }
 
