@@ -12,9 +12,16 @@ use tokio::time::timeout;
 use crate::words::problem::Problem;
 
 /// A request holds 4 MiB at most: 96 large ones at once, and 64 of one token. Whoever fills that leaves room for the others.
-const UPLOADS: Bounds = Bounds { all_bytes: 384 << 20, token_bytes: 256 << 20, wait: Duration::from_secs(5) };
+const UPLOADS: Bounds = Bounds {
+    what: "uploads",
+    all_bytes: 384 << 20,
+    token_bytes: 256 << 20,
+    wait: Duration::from_secs(5),
+    token_status: 429,
+    as_who: ", as genba push does",
+};
 /// An answer has 32 MB at most. It is there already, so it does not wait in memory for its room.
-const ANSWERS: Bounds = Bounds { wait: Duration::ZERO, ..UPLOADS };
+const ANSWERS: Bounds = Bounds { what: "answers", wait: Duration::ZERO, token_status: 503, as_who: "", ..UPLOADS };
 /// Shorter answers take no room: each connection sends one at once, and there are 4,096 connections at most.
 const SHORT_BYTES: usize = 16 << 10;
 /// For whoever waited in vain.
@@ -22,22 +29,20 @@ const RETRY_AFTER_S: u32 = 3;
 
 #[derive(Clone, Copy, Debug)]
 struct Bounds {
+    what: &'static str,
     all_bytes: u32,
     token_bytes: u32,
     /// For the token's, and then for that of all.
     wait: Duration,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Of {
-    Uploads,
-    Answers,
+    /// Where the token's is full. 503 where that of all is.
+    token_status: u16,
+    /// Behind the hint to try again.
+    as_who: &'static str,
 }
 
 /// A permit is a byte.
 #[derive(Debug)]
 pub struct Room {
-    of: Of,
     bounds: Bounds,
     all: Arc<Semaphore>,
     /// By the names of tokens: as many as an admin has made.
@@ -70,15 +75,15 @@ impl AsRef<[u8]> for Held {
 
 impl Room {
     pub fn for_uploads() -> Room {
-        Room::within(Of::Uploads, UPLOADS)
+        Room::within(UPLOADS)
     }
 
     pub fn for_answers() -> Room {
-        Room::within(Of::Answers, ANSWERS)
+        Room::within(ANSWERS)
     }
 
-    fn within(of: Of, bounds: Bounds) -> Room {
-        Room { of, bounds, all: permits(bounds.all_bytes), of_tokens: Mutex::default() }
+    fn within(bounds: Bounds) -> Room {
+        Room { bounds, all: permits(bounds.all_bytes), of_tokens: Mutex::default() }
     }
 
     /// The same bytes, and not a copy: they have their part of the room until the last piece of them is handed over, or its reader has gone.
@@ -95,9 +100,9 @@ impl Room {
         let bytes = bytes.clamp(1, self.bounds.token_bytes);
         // Its own first: whoever waits for that holds nothing that others wait for.
         let of_token = self.waited_for(self.of_token(token), bytes).await?;
-        let of_token = of_token.ok_or_else(|| self.of.full("of your "))?;
+        let of_token = of_token.ok_or_else(|| self.bounds.full("of your "))?;
         let of_all = self.waited_for(Arc::clone(&self.all), bytes).await?;
-        let of_all = of_all.ok_or_else(|| self.of.full(""))?;
+        let of_all = of_all.ok_or_else(|| self.bounds.full(""))?;
         Ok(Taken { _permits: Arc::new([of_token, of_all]) })
     }
 
@@ -111,7 +116,7 @@ impl Room {
     async fn waited_for(&self, of: Arc<Semaphore>, bytes: u32) -> Result<Option<OwnedSemaphorePermit>, Problem> {
         match timeout(self.bounds.wait, of.acquire_many_owned(bytes)).await {
             Ok(Ok(taken)) => Ok(Some(taken)),
-            Ok(Err(closed)) => Err(Problem::internal("the room for uploads", &closed)),
+            Ok(Err(closed)) => Err(Problem::internal(&format!("the room for {}", self.bounds.what), &closed)),
             Err(_) => Ok(None),
         }
     }
@@ -121,13 +126,11 @@ fn permits(bytes: u32) -> Arc<Semaphore> {
     Arc::new(Semaphore::new(bytes as usize))
 }
 
-impl Of {
+impl Bounds {
     /// `whose`: empty, or those of the token.
     fn full(self, whose: &str) -> Problem {
-        let (what, status, as_who) = match self {
-            Of::Uploads => ("uploads", if whose.is_empty() { 503 } else { 429 }, ", as genba push does"),
-            Of::Answers => ("answers", 503, ""),
-        };
+        let Bounds { what, token_status, as_who, .. } = self;
+        let status = if whose.is_empty() { 503 } else { token_status };
         let title = format!("as many {whose}{what} are under way as this server has memory for");
         let problem = Problem::new(status, title).hint(format!("try again in {RETRY_AFTER_S} s{as_who}"));
         Problem { retry_after_s: Some(RETRY_AFTER_S), ..problem }
@@ -151,7 +154,7 @@ mod tests {
     #[test]
     fn one_token_leaves_room_for_others_and_all_have_a_bound() {
         in_runtime(async {
-            let room = Room::within(Of::Uploads, Bounds { all_bytes: 10, token_bytes: 6, wait: Duration::ZERO });
+            let room = Room::within(Bounds { all_bytes: 10, token_bytes: 6, wait: Duration::ZERO, ..UPLOADS });
             let of_lena = room.take("lena", 6).await.expect("there is room");
             assert_eq!(refused(room.take("lena", 1).await), (429, Some(RETRY_AFTER_S)));
             let of_sam = room.take("sam", 4).await.expect("there is room");
@@ -167,7 +170,7 @@ mod tests {
     #[test]
     fn bytes_hold_their_room_when_nobody_waits_for_them_any_more() {
         in_runtime(async {
-            let room = Room::within(Of::Uploads, Bounds { all_bytes: 6, token_bytes: 6, wait: Duration::ZERO });
+            let room = Room::within(Bounds { all_bytes: 6, token_bytes: 6, wait: Duration::ZERO, ..UPLOADS });
             let bytes = room.take("lena", 6).await.expect("there is room").beside(Bytes::from_static(b"a part"));
             let written = bytes.clone();
             drop(bytes);
@@ -181,8 +184,8 @@ mod tests {
     #[test]
     fn who_waits_gets_what_others_let_go() {
         in_runtime(async {
-            let bounds = Bounds { all_bytes: 10, token_bytes: 6, wait: Duration::from_secs(60) };
-            let room = Arc::new(Room::within(Of::Uploads, bounds));
+            let bounds = Bounds { all_bytes: 10, token_bytes: 6, wait: Duration::from_secs(60), ..UPLOADS };
+            let room = Arc::new(Room::within(bounds));
             let first = room.take("lena", 6).await.expect("there is room");
             let waiter = Arc::clone(&room);
             let waiting = tokio::spawn(async move { waiter.take("lena", 6).await.map(drop) });
@@ -200,8 +203,7 @@ mod tests {
         in_runtime(async {
             let long = || Bytes::from(vec![b'x'; SHORT_BYTES]);
             let bytes = u32::try_from(SHORT_BYTES).expect("it is less than 4 GiB");
-            let bounds = Bounds { all_bytes: 2 * bytes, token_bytes: bytes, wait: Duration::ZERO };
-            let room = Room::within(Of::Answers, bounds);
+            let room = Room::within(Bounds { all_bytes: 2 * bytes, token_bytes: bytes, ..ANSWERS });
             let page = long();
             let mut held = room.hold("lena", page.clone()).await.expect("there is room");
             assert_eq!(held.as_ptr(), page.as_ptr(), "it is no copy");
