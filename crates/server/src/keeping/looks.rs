@@ -21,6 +21,12 @@ impl<K, V> Default for Looks<K, V> {
     }
 }
 
+impl<V> Default for Look<V> {
+    fn default() -> Look<V> {
+        Look(Turn::new(None))
+    }
+}
+
 impl<K: Eq + Hash, V: Clone> Looks<K, V> {
     /// Shared with all who have it now.
     pub fn of(&self, key: K) -> Arc<Look<V>> {
@@ -29,18 +35,18 @@ impl<K: Eq + Hash, V: Clone> Looks<K, V> {
             return look;
         }
         looks.retain(|_, look| look.strong_count() > 0);
-        let look = Arc::new(Look(Turn::new(None)));
+        let look = Arc::new(Look::default());
         looks.insert(key, Arc::downgrade(&look));
         look
     }
 }
 
 impl<V: Clone> Look<V> {
-    /// The last look, where one that began then is new enough, or else a new one by `ask`; and when it began. One at a time: whoever comes
-    /// meanwhile waits. Whoever is dropped while asking leaves that to the next.
-    pub async fn at(&self, is_new_enough: impl Fn(Instant) -> bool, ask: impl Future<Output = V>) -> (Instant, V) {
+    /// The last look, where one that began then and saw that is new enough, or else a new one by `ask`; and when it began. One at a time:
+    /// whoever comes meanwhile waits. Whoever is dropped while asking leaves that to the next.
+    pub async fn at(&self, is_new_enough: impl Fn(Instant, &V) -> bool, ask: impl Future<Output = V>) -> (Instant, V) {
         let mut last = self.0.lock().await;
-        if let Some((began, seen)) = last.as_ref().filter(|(began, _)| is_new_enough(*began)) {
+        if let Some((began, seen)) = last.as_ref().filter(|(began, seen)| is_new_enough(*began, seen)) {
             return (*began, seen.clone());
         }
         let began = Instant::now();
@@ -75,11 +81,11 @@ mod tests {
             let followers: Vec<_> = (0..1_000).map(|_| looks.of("one")).collect();
             let mut known = Instant::now();
             for round in 1..=3 {
-                let told = join_all(followers.iter().map(|look| look.at(move |began| began > known, ask()))).await;
+                let told = join_all(followers.iter().map(|look| look.at(move |began, _| began > known, ask()))).await;
                 assert!(told.iter().all(|(_, seen)| *seen == round), "{told:?}");
                 known = told[0].0;
             }
-            assert_eq!(looks.of("other").at(|_| true, ask()).await.1, 4);
+            assert_eq!(looks.of("other").at(|_, _| true, ask()).await.1, 4);
         });
     }
 
@@ -88,19 +94,19 @@ mod tests {
         in_runtime(async {
             let looks = Looks::<u32, u32>::default();
             for key in 0..100 {
-                assert_eq!(looks.of(key).at(|_| true, async { key }).await.1, key);
+                assert_eq!(looks.of(key).at(|_, _| true, async { key }).await.1, key);
             }
             let kept = looks.of(7);
             assert_eq!(looks.0.lock().expect("no test panicked").len(), 1);
-            let leaves = kept.at(|_| true, std::future::pending());
+            let leaves = kept.at(|_, _| true, std::future::pending());
             let left = tokio::select! {
                 biased;
                 _ = leaves => false,
                 () = std::future::ready(()) => true,
             };
             assert!(left);
-            assert_eq!(kept.at(|_| true, async { 8 }).await.1, 8);
-            assert_eq!(looks.of(7).at(|_| true, async { 9 }).await.1, 8);
+            assert_eq!(kept.at(|_, _| true, async { 8 }).await.1, 8);
+            assert_eq!(looks.of(7).at(|_, _| true, async { 9 }).await.1, 8);
         });
     }
 }

@@ -109,7 +109,8 @@ impl Following {
     /// Newer than the last one. A look that lasts long is new enough for all who began to wait for it before it began.
     async fn look(&self) -> (Instant, Standing) {
         let (known, asked) = (self.looked, Instant::now());
-        let is_new_enough = |began: Instant| began > known && (began >= asked || began.elapsed() < ASKED_EVERY);
+        let is_new_enough =
+            |began: Instant, _: &Standing| began > known && (began >= asked || began.elapsed() < ASKED_EVERY);
         let database = &self.state.keeper.database;
         let ask = async { recordings::find(database, &self.id).await.map(|found| found.map(Arc::new)) };
         self.standing.at(is_new_enough, ask).await
@@ -120,7 +121,7 @@ impl Following {
     async fn may_go_on(&self, recording: Option<&Recording>) -> bool {
         let looked = self.looked;
         let ask = async { of_headers(&self.headers, &self.state).await.ok().flatten() };
-        let (_, caller) = self.follower.at(|began| began >= looked, ask).await;
+        let (_, caller) = self.follower.at(|began, _| began >= looked, ask).await;
         caller.is_some_and(|caller| {
             caller.may(Scope::Read) && recording.is_none_or(|recording| caller.may_see(recording))
         })

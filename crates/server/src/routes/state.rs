@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::sync::{Mutex as Turn, watch};
+use tokio::sync::watch;
 
 use crate::keeping::keeper::Keeper;
-use crate::keeping::looks::Looks;
+use crate::keeping::looks::{Look, Looks};
 use crate::routes::metrics::Metrics;
 use crate::rules::access::Caller;
 use crate::rules::guesses::Guesses;
@@ -55,7 +55,7 @@ pub struct Shared {
     learning: Mutex<HashMap<String, bool>>,
     frequent: Mutex<Option<(Instant, Counted)>>,
     totals: Mutex<Option<Totals>>,
-    health: Turn<Option<Health>>,
+    health: Look<Health>,
     /// True once the server ends: streams end too.
     pub ending: watch::Receiver<bool>,
 }
@@ -63,16 +63,15 @@ pub struct Shared {
 /// Whether both answered.
 #[derive(Clone, Copy, Debug)]
 pub struct Health {
-    began: Instant,
     pub database: bool,
     pub store: bool,
 }
 
 impl Health {
-    /// For somebody who asked then: it was looked at since, or all was well a moment ago.
-    fn holds(self, asked: Instant, now: Instant) -> bool {
+    /// Of a look that began then, for somebody who asked: it was looked at since, or all was well a moment ago.
+    fn holds(self, began: Instant, asked: Instant, now: Instant) -> bool {
         let is_well = self.database && self.store;
-        self.began >= asked || (is_well && now.duration_since(self.began) < WELL_FOR)
+        began >= asked || (is_well && now.duration_since(began) < WELL_FOR)
     }
 }
 
@@ -101,7 +100,7 @@ impl Shared {
             learning: Mutex::default(),
             frequent: Mutex::default(),
             totals: Mutex::default(),
-            health: Turn::default(),
+            health: Look::default(),
             ending,
         }
     }
@@ -196,16 +195,11 @@ impl Shared {
     /// Anybody may ask, and a look at a bucket is paid for: one look at a time, for all who wait for it.
     pub async fn health(&self) -> Health {
         let asked = Instant::now();
-        let mut turn = self.health.lock().await;
-        let known: Option<Health> = *turn;
-        if let Some(health) = known.filter(|health| health.holds(asked, Instant::now())) {
-            return health;
-        }
-        let began = Instant::now();
-        let (database, store) = tokio::join!(self.keeper.database.is_there(), self.keeper.store.is_there());
-        let health = Health { began, database, store };
-        *turn = Some(health);
-        health
+        let ask = async {
+            let (database, store) = tokio::join!(self.keeper.database.is_there(), self.keeper.store.is_there());
+            Health { database, store }
+        };
+        self.health.at(|began, health| health.holds(began, asked, Instant::now()), ask).await.1
     }
 
     pub async fn needs_login(&self) -> Result<bool, Problem> {
@@ -227,8 +221,8 @@ mod tests {
     fn that_something_does_not_answer_is_told_those_who_waited_and_nobody_later() {
         let (began, moment) = (Instant::now(), Duration::from_millis(1));
         for (database, store, is_well) in [(true, true, true), (true, false, false), (false, true, false)] {
-            let health = Health { began, database, store };
-            let holds = |asked: Instant, now: Instant| health.holds(asked, now);
+            let health = Health { database, store };
+            let holds = |asked: Instant, now: Instant| health.holds(began, asked, now);
             assert!(holds(began, began + 60 * WELL_FOR), "it was asked before, and answered late");
             assert_eq!(holds(began + moment, began + moment), is_well);
             assert!(!holds(began + WELL_FOR, began + WELL_FOR));
