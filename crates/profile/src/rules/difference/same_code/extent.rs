@@ -18,23 +18,31 @@ pub fn body<'t, 'l>(lines: &'l [&'t str], first_line: u32) -> Option<&'l [&'t st
     own.get(..(head + 1 + more).min(own.len()))
 }
 
-/// The lines that this one is indented under, the nearest first.
+/// Of each line the one that it is indented under.
 #[must_use]
-pub fn around<'t>(lines: &[&'t str], at: usize) -> Vec<&'t str> {
-    let depth_of = |line: &str| line.len() - line.trim_start().len();
-    let mut depth = lines.get(at).map_or(0, |line| depth_of(line));
-    let mut found = Vec::new();
-    for line in lines.iter().take(at).rev() {
-        if depth == 0 {
-            break;
-        }
+pub fn parents(lines: &[&str]) -> Vec<Option<usize>> {
+    let mut parents = Vec::with_capacity(lines.len());
+    // Lines that later ones may be indented under, each deeper than the one before it.
+    let mut open: Vec<(usize, usize)> = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
         let text = line.trim_start();
-        if depth_of(line) < depth && !text.is_empty() && !text.starts_with('#') {
-            depth = depth_of(line);
-            found.push(*line);
+        let depth = line.len() - text.len();
+        let shallower = open.iter().rposition(|(above, _)| *above < depth);
+        parents.push(shallower.map(|position| open[position].1));
+        // What ends a list of arguments is as deep as its begin, which is what later lines are under.
+        if !text.is_empty() && !text.starts_with(['#', ')', ']', '}']) {
+            open.truncate(shallower.map_or(0, |position| position + 1));
+            open.push((depth, at));
         }
     }
-    found
+    parents
+}
+
+/// The lines that this one is indented under, the nearest first. `parents`: of these lines.
+#[must_use]
+pub fn around<'t>(lines: &[&'t str], parents: &[Option<usize>], at: usize) -> Vec<&'t str> {
+    let above = std::iter::successors(parents[at], |at| parents[*at]);
+    above.map(|at| lines[at]).collect()
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::rules::difference::files::FileIndex;
+use crate::rules::difference::same_code::extent::{around, parents};
 use crate::rules::difference::same_code::homonyms::{Apart, FirstLines};
 use crate::rules::difference::same_code::moved_lines::whole;
 use crate::tables::profile::Profile;
@@ -33,20 +34,7 @@ struct Text<'t> {
 impl<'t> Text<'t> {
     fn of(text: &'t str) -> Text<'t> {
         let lines: Vec<&str> = text.lines().collect();
-        let mut parents = Vec::with_capacity(lines.len());
-        // Lines that later ones may be indented under, each deeper than the one before it.
-        let mut open: Vec<(usize, usize)> = Vec::new();
-        for (at, line) in lines.iter().enumerate() {
-            let text = line.trim_start();
-            let depth = line.len() - text.len();
-            let shallower = open.iter().rposition(|(above, _)| *above < depth);
-            parents.push(shallower.map(|position| open[position].1));
-            // What ends a list of arguments is as deep as its begin, which is what later lines are under.
-            if !text.is_empty() && !text.starts_with(['#', ')', ']', '}']) {
-                open.truncate(shallower.map_or(0, |position| position + 1));
-                open.push((depth, at));
-            }
-        }
+        let parents = parents(&lines);
         Text { lines, parents }
     }
 
@@ -65,8 +53,7 @@ impl<'t> Text<'t> {
     }
 
     fn head_between(&self, first: usize, last: usize) -> Head<'t> {
-        let around = std::iter::successors(self.parents[first], |at| self.parents[*at]);
-        Head { lines: self.lines[first..=last].to_vec(), around: around.map(|at| self.lines[at]).collect() }
+        Head { lines: self.lines[first..=last].to_vec(), around: around(&self.lines, &self.parents, first) }
     }
 
     /// All heads of these lengths, and how often each is there.

@@ -7,7 +7,7 @@ use std::ops::Range;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use crate::rules::difference::files::FileIndex;
-use crate::rules::difference::same_code::extent::{around, body};
+use crate::rules::difference::same_code::extent::{around, body, parents};
 use crate::tables::profile::Profile;
 use crate::tables::source_text::SourceText;
 
@@ -151,16 +151,17 @@ fn followed(
             }
         }
     }
+    let (parents_before, parents_now) = (parents(before), parents(lines));
     let equal_lines = |step: Option<&DiffOp>| if let Some(DiffOp::Equal { len, .. }) = step { *len } else { 0 };
     for (at, step) in steps.iter().enumerate() {
         let equal = (equal_lines(at.checked_sub(1).and_then(|at| steps.get(at))), equal_lines(steps.get(at + 1)));
         match *step {
             DiffOp::Delete { old_index, old_len, .. } => {
-                let beside = beside_copies(before, old_index..old_index + old_len, equal);
+                let beside = beside_copies(before, &parents_before, old_index..old_index + old_len, equal);
                 copies.extend(beside.into_iter().map(|at| numbers[at].0));
             }
             DiffOp::Insert { new_index, new_len, .. } => {
-                let beside = beside_copies(lines, new_index..new_index + new_len, equal);
+                let beside = beside_copies(lines, &parents_now, new_index..new_index + new_len, equal);
                 copies.extend(beside.into_iter().filter_map(|at| found[at].map(|(number, _)| number)));
             }
             DiffOp::Equal { .. } | DiffOp::Replace { .. } => {}
@@ -219,8 +220,7 @@ fn from_begins(mut steps: Vec<DiffOp>, before: &[&str], lines: &[&str]) -> Vec<D
 /// below the other text has.
 fn begin(text: &[&str], lacking: Range<usize>, equal: (usize, usize)) -> usize {
     let Range { start, end } = lacking;
-    let above = (0..equal.0).take_while(|at| text[start - 1 - at] == text[end - 1 - at]).count();
-    let below = (0..equal.1).take_while(|at| text[start + at] == text[end + at]).count();
+    let (above, below) = further(text, start, end, equal);
     let is_begin = |at: usize| {
         let is_class = text[at].trim_start().starts_with("class ");
         let is_decorated = at > 0 && text[at - 1].trim_start().starts_with('@');
@@ -231,16 +231,22 @@ fn begin(text: &[&str], lacking: Range<usize>, equal: (usize, usize)) -> usize {
     begins.min_by_key(|at| (indent(*at), at.abs_diff(start))).unwrap_or(start)
 }
 
-/// Where functions begin that the other text has, beside lines that it lacks, and that are copies of what it lacks. `equal`: how many lines above
-/// and below it has.
-fn beside_copies(text: &[&str], lacking: Range<usize>, equal: (usize, usize)) -> Vec<usize> {
-    let Range { start, end } = lacking;
-    // It may as well be lines further up or down that the other text lacks.
+/// What the other text lacks may as well be so many lines further up, or down.
+fn further(text: &[&str], start: usize, end: usize, equal: (usize, usize)) -> (usize, usize) {
     let above = (0..equal.0).take_while(|at| text[start - 1 - at] == text[end - 1 - at]).count();
     let below = (0..equal.1).take_while(|at| text[start + at] == text[end + at]).count();
+    (above, below)
+}
+
+/// Where functions begin that the other text has, beside lines that it lacks, and that are copies of what it lacks. `equal`: how many lines above
+/// and below it has. `parents`: of the text.
+fn beside_copies(text: &[&str], parents: &[Option<usize>], lacking: Range<usize>, equal: (usize, usize)) -> Vec<usize> {
+    let Range { start, end } = lacking;
+    let (above, below) = further(text, start, end, equal);
     let is_alike = |at: usize, other: usize| {
         let lines = code_lines(text, at);
-        text.get(at..at + lines) == text.get(other..other + lines) && around(text, at) == around(text, other)
+        text.get(at..at + lines) == text.get(other..other + lines)
+            && around(text, parents, at) == around(text, parents, other)
     };
     let is_copy = |at: usize, other: usize| is_head(text[at]) && is_alike(at, other);
     let found_above = (start - above..start).filter(|at| is_copy(*at, at + (end - start)));
@@ -327,6 +333,8 @@ mod tests {
         assert_eq!(copies(&format!("{other}{copy}{main}"), &one), [Vec::<usize>::new(), Vec::new()]);
         // Neither is the method of another class.
         let class = |name: &str| format!("class {name}:\n    def run(self):\n        step(data)\n");
+        assert_eq!(copies(&(class("A") + &class("B")), &class("A")), [Vec::<usize>::new(), Vec::new()]);
+        let class = |name: &str| format!("class {name}(\n    Base,\n):\n    def run(self):\n        step(data)\n");
         assert_eq!(copies(&(class("A") + &class("B")), &class("A")), [Vec::<usize>::new(), Vec::new()]);
     }
 
