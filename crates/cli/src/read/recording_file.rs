@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use genba_format::{NotARecording, ProcessKey, Recording};
 use genba_import::{Imported, Refused};
-use genba_process::memory_left;
+use genba_process::memory_left::{self, Left};
 use genba_process::tree::Tree;
 use genba_profile::build::{self, Additions, Import};
 use genba_profile::difference_view::bins_of;
@@ -57,13 +57,14 @@ impl RecordingFile {
             check_is_file(&path)?;
             let bytes = std::fs::read(&path).map_err(|error| cannot_open(&path, &error))?;
             let size = bytes.len() as u64;
-            let most_bytes = memory_left::own(&Tree::own()).map_or(u64::MAX, memory_share::most_bytes);
+            let left = memory_left::own(&Tree::own());
+            let most_bytes = left.map_or(u64::MAX, memory_share::most_bytes);
             let traced = |recording| genba_import::traced_within(recording, most_bytes);
             let imported = match genba_format::read(&bytes).map(traced) {
                 Ok(Ok(traced)) => traced,
                 Ok(Err(recording)) => return Ok(RecordingFile { path, bytes: size, recording, import: None }),
                 Err(why) if matches!(why, NotARecording::Empty) => return Err(empty(&path, &why)),
-                Err(_) => import(&path, &bytes)?,
+                Err(_) => import(&path, &bytes, left)?,
             };
             let Imported { recording, words, unknown, faults, notes, timeless, counts_calls } = imported;
             let import = Some(ImportedFile { faults, notes, words, unknown, timeless, counts_calls });
@@ -244,9 +245,8 @@ fn empty(path: &Path, why: &NotARecording) -> Failure {
         .hint("the program ended before genba's library wrote a first block, or it still starts")
 }
 
-/// Another profiler's file.
-fn import(path: &Path, bytes: &[u8]) -> Result<Imported, Failure> {
-    let left = memory_left::own(&Tree::own());
+/// Another profiler's file. `left`: of memory, beside its bytes.
+fn import(path: &Path, bytes: &[u8], left: Option<Left>) -> Result<Imported, Failure> {
     let most_bytes = left.map_or(u64::MAX, memory_share::most_bytes);
     genba_import::read_within(bytes, most_bytes).map_err(|refused| match (&refused, left) {
         (Refused::TooLarge { most_bytes }, Some(left)) => {
