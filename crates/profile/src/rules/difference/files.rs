@@ -49,7 +49,8 @@ impl Files {
         let mut paths: Vec<&str> = paths.collect();
         paths.sort_unstable();
         paths.dedup();
-        let texts: BTreeMap<&str, Option<Text>> = paths.iter().map(|path| (*path, text(path).map(Text::of))).collect();
+        let read = |path: &str| text(path).map(|text| Text::of(text, self.known_text(path)));
+        let texts: BTreeMap<&str, Option<Text>> = paths.iter().map(|path| (*path, read(path))).collect();
         let elsewhere = self.elsewhere(&texts);
         let have_gone: HashSet<usize> = elsewhere.values().copied().collect();
         for path in paths {
@@ -125,14 +126,17 @@ impl Files {
                 is_it.then_some(*other)
             });
             let (Some(only), None) = (same.next(), same.next()) else { continue };
-            let is_its_own = self.known.get(only).is_some_and(|index| self.texts[*index].as_ref() == Some(before));
-            if !is_its_own {
+            if self.known_text(only) != Some(before) {
                 found.push((only, index));
             }
         }
         // Two files had that text.
         let is_of_one = |path: &str| found.iter().filter(|(other, _)| *other == path).count() == 1;
         found.iter().copied().filter(|(path, _)| is_of_one(path)).collect()
+    }
+
+    fn known_text(&self, path: &str) -> Option<&Text> {
+        self.texts[*self.known.get(path)?].as_ref()
     }
 
     fn remember(&mut self, index_of: &HashMap<String, FileIndex>, texts: BTreeMap<&str, Option<Text>>) {
