@@ -409,13 +409,14 @@ mod tests {
                 let now = Recording { bytes, created_ms, touched_ms, ..begun.clone() };
                 keeper.append(&now, bytes, Bytes::from_static(part)).await
             };
-            // However slow the test is, no second of it counts.
+            // However slow the test is, no second of it counts: neither as age, nor behind the last part.
+            let at_once = || now_ms() + 900;
             let (later_ms, earlier_ms) = (now_ms() + 1_000_000, now_ms() - 1_000);
-            let refused = append(now_ms(), 0, later_ms, ONE).await.expect_err("it has too many");
+            let refused = append(at_once(), 0, later_ms, ONE).await.expect_err("it has too many");
             assert_eq!((refused.status, refused.retry_after_s), (429, Some(PART_RETRY_S)));
-            assert_eq!(append(now_ms(), 0, earlier_ms, ONE).await, Ok(1));
-            let end = append(now_ms(), 1, later_ms, LARGE).await.expect("it is not small");
-            let refused = append(now_ms(), end, later_ms, ONE).await.expect_err("it has too many");
+            assert_eq!(append(at_once(), 0, earlier_ms, ONE).await, Ok(1));
+            let end = append(at_once(), 1, later_ms, LARGE).await.expect("it is not small");
+            let refused = append(at_once(), end, later_ms, ONE).await.expect_err("it has too many");
             assert_eq!(refused.status, 429);
             // A second after the part before it, and where the clock was set back behind that.
             assert_eq!(append(earlier_ms, end, later_ms, ONE).await, Ok(end + 1));
