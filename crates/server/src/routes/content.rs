@@ -32,7 +32,7 @@ async fn with_room(state: &Shared, token: &str, request: Request) -> Result<(Tak
     let waits_for_word = request.headers().contains_key(EXPECT);
     let body = request.into_body();
     let bytes = body.size_hint().upper().unwrap_or(u64::MAX).min(CHUNK_BYTES_MAX as u64);
-    match state.room.take(token, u32::try_from(bytes).unwrap_or(u32::MAX)).await {
+    match state.uploads.take(token, u32::try_from(bytes).unwrap_or(u32::MAX)).await {
         Ok(room) => Ok((room, body)),
         Err(problem) => {
             // Many a client reads the answer only after its last byte. One that waits for a word sends nothing before it.

@@ -41,7 +41,7 @@ pub struct Shared {
     pub keeper: Keeper,
     pub guesses: Guesses,
     /// In memory, for what uploads bring in.
-    pub room: Room,
+    pub uploads: Room,
     /// In memory, for answers that readers take.
     pub answers: Room,
     pub metrics: Metrics,
@@ -91,7 +91,7 @@ impl Shared {
         Shared {
             keeper,
             guesses: Guesses::default(),
-            room: Room::for_uploads(),
+            uploads: Room::for_uploads(),
             answers: Room::for_answers(),
             metrics: Metrics::new(),
             standings: Looks::default(),
