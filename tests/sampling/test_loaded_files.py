@@ -1,5 +1,7 @@
 """Libraries that the program loads while it is recorded are marks in the recording, at their time."""
 
+from inside import Inside
+from inside import inside as inside  # noqa: PLC0414  (fixture)
 from recording import Workshop
 from running_program import started
 
@@ -52,4 +54,25 @@ def test_what_was_loaded_between_two_recordings_of_a_process_is_no_mark_of_the_s
         run = program.recorded("second.genba", "--duration", "200ms")
         assert any("libBrokenLocale" in path for path in program.mapped_files())
     marks = [mark for mark in run.profile()["marks"] if mark["kind"] == "loaded"]
+    assert not any("libBrokenLocale" in mark["text"] for mark in marks), marks
+
+
+def test_what_was_loaded_in_a_pause_is_no_mark(inside: Inside) -> None:
+    """Nobody knows when: the first look after the pause finds it."""
+    inside.said(
+        """
+import ctypes
+genba.start("app.genba")
+before(150)
+genba.pause()
+ctypes.CDLL("libBrokenLocale.so.1")
+genba.resume()
+after(150)
+ctypes.CDLL("libanl.so.1")
+after(150)
+genba.stop()
+"""
+    )
+    marks = [mark for mark in inside.recording("app.genba").profile()["marks"] if mark["kind"] == "loaded"]
+    assert sum(mark["value"] for mark in marks if "libanl" in mark["text"]) == 1, marks
     assert not any("libBrokenLocale" in mark["text"] for mark in marks), marks

@@ -93,9 +93,9 @@ pub struct Loaded {
     once_code: Vec<(u64, u64)>,
     /// Files whose rows are not complete, by position in `modules`.
     compiling: VecDeque<(usize, Work)>,
-    /// Since `take_came`, without those that were there when the recording began.
+    /// Since `take_came`, without those that were there when the recording began, or went on after a pause.
     came: Vec<usize>,
-    /// Nobody has looked since the recording began.
+    /// Nobody has looked since the recording began, or went on after a pause.
     pub is_begin: bool,
     kept: Kept,
     listing: Listing,
@@ -222,7 +222,7 @@ impl Loaded {
         true
     }
 
-    /// The paths of the files that came since this was asked last, without those that were there when the recording began.
+    /// The paths of the files that came since this was asked last, as in `came`.
     pub fn take_came(&mut self) -> impl Iterator<Item = &str> {
         let came = std::mem::take(&mut self.came);
         came.into_iter().map(|index| self.modules[index].path.as_str())

@@ -383,6 +383,7 @@ impl Sampler {
             self.threads[index].ledger.forget_wait();
         }
         self.skip_collections();
+        self.stacks.loaded.is_begin = true;
         threads::ends::want(true);
         self.recorder.mark(proto::MarkKind::Pause, "", 1);
         LIFE.set_stands_by(false);
