@@ -230,3 +230,33 @@ pub fn own_executable() -> String {
     let path = usize::try_from(bytes).ok().and_then(|bytes| buffer.get(..bytes)).unwrap_or(&[]);
     String::from_utf8_lossy(path).into_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Found, Listing, Module};
+
+    /// They would tell of another file.
+    #[test]
+    fn the_notes_of_a_file_that_stayed_are_not_read_again() {
+        let mut listing = Listing::default();
+        listing.read();
+        let new = |found: Found| match found {
+            Found::New(new) => {
+                let (module, ..) = *new;
+                Some(module)
+            }
+            Found::Known(_) => None,
+        };
+        let mut known: Vec<Module> = listing.files(&[], true).filter_map(new).collect();
+        assert!(!known.is_empty());
+        for module in &mut known {
+            module.build_id = b"of another file".to_vec();
+        }
+        assert!(listing.files(&known, true).all(|found| matches!(found, Found::Known(_))));
+        assert!(listing.files(&known, false).all(|found| matches!(found, Found::New(_))), "one may have gone");
+        for module in &mut known {
+            module.mapped = false;
+        }
+        assert!(listing.files(&known, true).all(|found| matches!(found, Found::New(_))), "none was there before");
+    }
+}
