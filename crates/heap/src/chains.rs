@@ -195,11 +195,15 @@ unsafe fn write_chain<G: Ground>(
 }
 
 impl<G: Ground> Walk<'_, G> {
+    /// # Safety
+    /// An object that the walk met.
     unsafe fn row_of(&mut self, object: u64) -> usize {
         // SAFETY: an object that was met.
         unsafe { self.classes.of(word(object + TYPE)) }.map_or(0, |(row, _)| row)
     }
 
+    /// # Safety
+    /// As above.
     unsafe fn row_of_known(&self, object: u64) -> usize {
         // SAFETY: as above.
         self.classes.known(unsafe { word(object + TYPE) })

@@ -233,6 +233,10 @@ unsafe fn has_flags(python: &Python, function: Object, flags: c_int) -> bool {
     unsafe { Python::type_of(function) == python.function_type && (**Python::method_of(function)).flags == flags }
 }
 
+/// None: it is null.
+///
+/// # Safety
+/// With the GIL. An object of the interpreter's, or null.
 unsafe fn held(python: &Python, found: Object) -> Option<Object> {
     if found.is_null() {
         return None;
