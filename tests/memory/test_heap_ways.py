@@ -375,3 +375,33 @@ def test_what_is_refused(tmp_path: Path, flags: tuple[str, ...], words: str) -> 
     assert done.returncode == 2 and "began" not in done.stdout, done
     assert done.stderr.startswith("error: ") and words in done.stderr, done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["app.py"]
+
+
+@on("3.13")
+def test_the_thread_that_collects_writes_nothing(workshop: Workshop) -> None:
+    """It holds the GIL, so it leaves its answer to genba's thread. Where that had no CPU for a while, there is no more room, and another collection tells."""
+    text = """
+def written_bytes():
+    with open("/proc/thread-self/io") as lines:
+        return next(int(line.split()[1]) for line in lines if line.startswith("wchar:"))
+
+def written_by_a_collection():
+    before = written_bytes()
+    gc.collect()
+    return written_bytes() - before
+
+end = time.monotonic() + 20
+while not files() and time.monotonic() < end:
+    gc.collect()
+    busy(0.1)
+written = []
+while (not written or written[-1]) and time.monotonic() < end:
+    busy(0.1)
+    written.append(written_by_a_collection())
+print(json.dumps(written))
+"""
+    run, pages = recorded(workshop, text, "--heap-around-gc", "before")
+    written = run.answer()
+    assert written and written[-1] == 0, written
+    # None is lost: each of these collections has one, and one came before them.
+    assert len(pages) > len(written)
