@@ -67,12 +67,13 @@ before(150)
 genba.pause()
 ctypes.CDLL("libBrokenLocale.so.1")
 genba.resume()
+# It looks at the list of files now.
+genba.snapshot()
 after(150)
 ctypes.CDLL("libanl.so.1")
 after(150)
 genba.stop()
 """
     )
-    marks = [mark for mark in inside.recording("app.genba").profile()["marks"] if mark["kind"] == "loaded"]
-    assert sum(mark["value"] for mark in marks if "libanl" in mark["text"]) == 1, marks
-    assert not any("libBrokenLocale" in mark["text"] for mark in marks), marks
+    loaded = [mark["text"] for mark in inside.recording("app.genba").profile()["marks"] if mark["kind"] == "loaded"]
+    assert any("libanl" in text for text in loaded) and not any("libBrokenLocale" in text for text in loaded), loaded
