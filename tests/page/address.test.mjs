@@ -1,33 +1,11 @@
 // The page's address, in a real Chromium: what it holds, a fresh browser shows, and the back button undoes. The recordings are made by hand (made.mjs).
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { openPage, pageOf, withChromium } from "./chromium.mjs";
+import { test } from "node:test";
+import { openPage, pageOf } from "./chromium.mjs";
 import { fromTheStart, python, recording, slices, twoCallers } from "./made.mjs";
+import { address, all, selected, useViewer, words } from "./viewer-page.mjs";
 
-let at;
-let finish;
-before(async () => {
-  const started = new Promise((resolve) => {
-    withChromium((handles) => new Promise((done) => resolve({ handles, done })));
-  });
-  const { handles, done } = await started;
-  at = handles;
-  finish = done;
-});
-after(() => finish());
-
-async function onPage(documents, use, screen = {}) {
-  const path = await pageOf(at, documents);
-  const page = await openPage(at, path, screen);
-  await use(page, path);
-  assert.deepEqual(page.asked, [], "the page asked the network");
-  assert.deepEqual(page.complaints, [], "the console complained");
-  await page.context().close();
-}
-const words = async (page, selector) => (await page.locator(selector).first().innerText()).replace(/\s+/g, " ").trim();
-const all = async (page, selector) => (await page.locator(selector).allInnerTexts()).map((text) => text.replace(/\s+/g, " ").trim());
-const selected = (page) => words(page, "[data-panel] h2");
-const address = (page) => page.evaluate(() => location.hash);
+const { at, onPage } = useViewer();
 
 test("the address is what is seen: a fresh browser shows the same, and back undoes a step", async () => {
   await onPage(twoCallers(), async (page, path) => {

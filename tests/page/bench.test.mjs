@@ -9,7 +9,7 @@ import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { openPage } from "./chromium.mjs";
-import { plain, useChromium, words } from "./server-page.mjs";
+import { plain, useChromium, words } from "./viewer-page.mjs";
 
 const GENBA = process.env.GENBA ?? fileURLToPath(new URL("../../target/release/genba", import.meta.url));
 const at = useChromium();

@@ -7,8 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { openPage, pageOf, withChromium } from "./chromium.mjs";
+import { openPage, pageOf } from "./chromium.mjs";
 import { slices } from "./made.mjs";
+import { address, closed, useChromium, words } from "./viewer-page.mjs";
 
 const GENBA = process.env.GENBA ?? fileURLToPath(new URL("../../target/release/genba", import.meta.url));
 const PYTHON = process.env.GENBA_PYTHON ?? "python3";
@@ -34,12 +35,11 @@ for _ in range(150):
     bar()
 `;
 
+const at = useChromium();
 let folder;
-let at;
-let finish;
 const genba = (...words) => execFileSync(GENBA, words, { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
 const inFolder = (name) => join(folder, name);
-before(async () => {
+before(() => {
   assert.ok(existsSync(GENBA), `${GENBA} is not there: run \`make build\` first`);
   folder = mkdtempSync(join(tmpdir(), "genba-compare-"));
   for (const [name, argument] of [["before", "20_000"], ["again", "20_000"], ["other", "20_000"], ["equal", "20_000"], ["after", "1_000_000"]]) {
@@ -49,27 +49,14 @@ before(async () => {
   genba("html", "before.genba", "after.genba", "-o", "changed.html");
   genba("html", "before.genba", "again.genba", "-o", "equal.html");
   genba("html", "other.genba", "equal.genba", "-o", "equal-too.html");
-  const started = new Promise((resolve) => {
-    withChromium((handles) => new Promise((done) => resolve({ handles, done })));
-  });
-  const { handles, done } = await started;
-  at = handles;
-  finish = done;
 });
-after(() => {
-  finish?.();
-  rmSync(folder, { recursive: true, force: true });
-});
+after(() => rmSync(folder, { recursive: true, force: true }));
 
 async function onPage(name, use, screen = {}) {
   const page = await openPage(at, inFolder(name), { width: 1280, ...screen });
   await use(page);
-  assert.deepEqual(page.asked, [], "the page asked the network");
-  assert.deepEqual(page.complaints, [], "the console complained");
-  await page.context().close();
+  await closed(page);
 }
-const words = async (page, selector) => (await page.locator(selector).first().innerText()).replace(/\s+/g, " ").trim();
-const address = (page) => page.evaluate(() => location.hash);
 /** Names from the root, and the tone, of each box that is on the page. */
 const boxes = (page) => page.locator(".change-tree [role=treeitem]").evaluateAll((items) => items.map((item) => ({
   tone: item.dataset.tone, level: Number(item.ariaLevel), label: item.getAttribute("aria-label"), text: item.innerText, fill: getComputedStyle(item).backgroundColor, image: getComputedStyle(item).backgroundImage,

@@ -1,34 +1,19 @@
 // The key y in a real Chromium, read back from the browser's own clipboard: path:line of the selected box, or the name of what has no file.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { openPage, pageOf, withChromium } from "./chromium.mjs";
+import { test } from "node:test";
 import { python, recording, slices } from "./made.mjs";
+import { useViewer } from "./viewer-page.mjs";
 
-let at;
-let finish;
-before(async () => {
-  const started = new Promise((resolve) => {
-    withChromium((handles) => new Promise((done) => resolve({ handles, done })));
-  });
-  const { handles, done } = await started;
-  at = handles;
-  finish = done;
-});
-after(() => finish());
-
+const viewer = useViewer();
 /** Keeps the clipboard for the test, and takes it from the page, as a browser does where the page came over HTTP from another machine. */
 const WITHOUT_CLIPBOARD = () => {
   window.ownClipboard = navigator.clipboard;
   Object.defineProperty(navigator, "clipboard", { value: undefined });
 };
-async function onPage(documents, use, screen = {}) {
-  const page = await openPage(at, await pageOf(at, documents), screen);
+const onPage = (documents, use, screen) => viewer.onPage(documents, async (page) => {
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
   await use(page);
-  assert.deepEqual(page.asked, [], "the page asked the network");
-  assert.deepEqual(page.complaints, [], "the console complained");
-  await page.context().close();
-}
+}, screen);
 /** What is in the clipboard after the key: never what was there before. */
 async function copied(page, key) {
   await page.evaluate(() => (window.ownClipboard ?? navigator.clipboard).writeText("nothing was copied"));

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { openPage } from "./chromium.mjs";
-import { useChromium, words } from "./server-page.mjs";
+import { useChromium, words } from "./viewer-page.mjs";
 
 const GENBA = process.env.GENBA ?? fileURLToPath(new URL("../../target/release/genba", import.meta.url));
 const PYTHON = process.env.GENBA_PYTHON ?? "python3";

@@ -6,10 +6,11 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { openPage, withChromium } from "./chromium.mjs";
+import { openPage } from "./chromium.mjs";
 import { branchesOf, byPath, openAll, rowsOf } from "./tree-rows.mjs";
+import { useChromium } from "./viewer-page.mjs";
 
 const GENBA = process.env.GENBA ?? fileURLToPath(new URL("../../target/release/genba", import.meta.url));
 const IMPORTS = fileURLToPath(new URL("../../testdata/imports", import.meta.url));
@@ -18,18 +19,8 @@ const FILES = [PLAIN, `${PLAIN}.gz`, `${PLAIN}.bz2`, "format-7-lines-memory.vmpr
 /** Counts of calls: some functions took no time that could be measured. */
 const COUNTED = ["cprofile-3.13.0.prof", "genba-3.13.0.prof"];
 
-let at;
-let finish;
-before(async () => {
-  assert.ok(existsSync(GENBA), `${GENBA} is not there: run \`make build\` first`);
-  const started = new Promise((resolve) => {
-    withChromium((handles) => new Promise((done) => resolve({ handles, done })));
-  });
-  const { handles, done } = await started;
-  at = handles;
-  finish = done;
-});
-after(() => finish());
+const at = useChromium();
+before(() => assert.ok(existsSync(GENBA), `${GENBA} is not there: run \`make build\` first`));
 
 const genba = (...words) => execFileSync(GENBA, words, { cwd: at.folder, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
 const treeOf = (file) => JSON.parse(genba("tree", "--min-share", "0", "--format", "json", join(IMPORTS, file)));

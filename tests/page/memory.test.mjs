@@ -1,31 +1,16 @@
 // The chart of resident memory in a real Chromium: a line for each process that can be told from the others, and numbers on both axes that are where they say.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { openPage, pageOf, withChromium } from "./chromium.mjs";
+import { test } from "node:test";
 import { firstFooThenBar, threeHeaps, twoProcesses } from "./made.mjs";
+import { useViewer } from "./viewer-page.mjs";
 
-let at;
-let finish;
-before(async () => {
-  const started = new Promise((resolve) => {
-    withChromium((handles) => new Promise((done) => resolve({ handles, done })));
-  });
-  const { handles, done } = await started;
-  at = handles;
-  finish = done;
-});
-after(() => finish());
-
-async function onPage(documents, use, screen = {}) {
-  const page = await openPage(at, await pageOf(at, documents), screen);
+const viewer = useViewer();
+const onPage = (documents, use, screen) => viewer.onPage(documents, async (page) => {
   await page.keyboard.press("8");
   await use(page);
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), "wider than the screen");
   assert.ok(await page.locator(".memory-view").evaluate(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth), "the view is wider than its place");
-  assert.deepEqual(page.asked, [], "the page asked the network");
-  assert.deepEqual(page.complaints, [], "the console complained");
-  await page.context().close();
-}
+}, screen);
 
 /** Each line: its colour and stroke, and its box as shares of the chart, from the left and from below. */
 const linesOf = (page) => page.locator(".memory-view polyline").evaluateAll((lines) => lines.map((line) => {

@@ -1,33 +1,12 @@
 // The call tree in its three orders, in a real Chromium: by weight, in time, upside down; and the switches, which are a menu on a narrow page.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { openPage, pageOf, withChromium } from "./chromium.mjs";
+import { test } from "node:test";
+import { openPage } from "./chromium.mjs";
 import { firstFooThenBar, twoCallers } from "./made.mjs";
+import { all, selected, useViewer, words } from "./viewer-page.mjs";
 
-let at;
-let finish;
-before(async () => {
-  const started = new Promise((resolve) => {
-    withChromium((handles) => new Promise((done) => resolve({ handles, done })));
-  });
-  const { handles, done } = await started;
-  at = handles;
-  finish = done;
-});
-after(() => finish());
-
-async function onPage(documents, use, screen = {}) {
-  const path = await pageOf(at, documents);
-  const page = await openPage(at, path, screen);
-  await use(page, path);
-  assert.deepEqual(page.asked, [], "the page asked the network");
-  assert.deepEqual(page.complaints, [], "the console complained");
-  await page.context().close();
-}
-const plain = (text) => text.replace(/\s+/g, " ").trim();
-const words = async (page, selector) => plain(await page.locator(selector).first().innerText());
-const selected = (page) => words(page, "[data-panel] h2");
-const rows = async (page) => (await page.locator("[data-tree] [role=treeitem]").allInnerTexts()).map(plain);
+const { at, onPage } = useViewer();
+const rows = (page) => all(page, "[data-tree] [role=treeitem]");
 
 test("upside down: what has time of its own, below it its callers with their parts", async () => {
   await onPage(twoCallers(), async (page) => {

@@ -5,9 +5,10 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { openPage, withChromium } from "./chromium.mjs";
+import { openPage } from "./chromium.mjs";
+import { closed, useChromium } from "./viewer-page.mjs";
 
 const GENBA = process.env.GENBA ?? fileURLToPath(new URL("../../target/release/genba", import.meta.url));
 const PYTHON = process.env.GENBA_PYTHON ?? "python3";
@@ -58,16 +59,9 @@ else:
     child.wait()
 `;
 
-let at;
-let finish;
-before(async () => {
+const at = useChromium();
+before(() => {
   assert.ok(existsSync(GENBA), `${GENBA} is not there: run \`make build\` first`);
-  const started = new Promise((resolve) => {
-    withChromium((handles) => new Promise((done) => resolve({ handles, done })));
-  });
-  const { handles, done } = await started;
-  at = handles;
-  finish = done;
   const genba = (...words) => execFileSync(GENBA, words, { cwd: at.folder, stdio: ["ignore", "pipe", "pipe"] });
   writeFileSync(join(at.folder, "shop.py"), PROGRAM);
   genba("run", "--quiet", "--mem", "--gc", "--heap-every", "1s", "-o", "shop.genba", PYTHON, "shop.py");
@@ -76,7 +70,6 @@ before(async () => {
   rmSync(PICTURES, { recursive: true, force: true });
   mkdirSync(PICTURES, { recursive: true });
 });
-after(() => finish());
 
 for (const theme of ["light", "dark"]) {
   for (const width of [1280, 390]) {
@@ -100,9 +93,7 @@ for (const theme of ["light", "dark"]) {
         assert.deepEqual(wide, [], `${name}: wider than their place`);
         await page.screenshot({ path: join(PICTURES, `${number + 1}-${name}-${theme}-${width}.png`) });
       }
-      assert.deepEqual(page.asked, [], "the page asked the network");
-      assert.deepEqual(page.complaints, [], "the console complained");
-      await page.context().close();
+      await closed(page);
     });
 
     test(`what changed, ${theme}, ${width} pixels wide`, async () => {
@@ -112,9 +103,7 @@ for (const theme of ["light", "dark"]) {
       assert.ok(await page.locator("[data-accounting]").isVisible(), "the accounting is in sight");
       assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), "wider than the screen");
       await page.screenshot({ path: join(PICTURES, `10-compare-${theme}-${width}.png`) });
-      assert.deepEqual(page.asked, [], "the page asked the network");
-      assert.deepEqual(page.complaints, [], "the console complained");
-      await page.context().close();
+      await closed(page);
     });
   }
 }

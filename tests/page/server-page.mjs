@@ -1,29 +1,12 @@
 // A page of `genba serve` in a real Chromium, with a server that plays its interface (server-fake.mjs): used, then asked whether it kept quiet.
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
-import { after, before } from "node:test";
 import { fileURLToPath } from "node:url";
-import { withChromium } from "./chromium.mjs";
 import { startFake } from "./server-fake.mjs";
+import { plain } from "./viewer-page.mjs";
 
 export const pictures = fileURLToPath(new URL("../../build/pictures-of-tests/", import.meta.url));
 mkdirSync(pictures, { recursive: true });
-
-/** One Chromium for all tests of a file: `at.browser` is there when the first begins. */
-export function useChromium() {
-  const shared = { browser: null };
-  let finish;
-  before(async () => {
-    const started = new Promise((resolve) => {
-      withChromium((at) => new Promise((done) => resolve({ at, done })));
-    });
-    const { at, done } = await started;
-    shared.browser = at.browser;
-    finish = done;
-  });
-  after(() => finish());
-  return shared;
-}
 
 /** One page on a fake server, used, then asked whether it kept quiet. `allowed`: answers that the console may mention. */
 export async function onPage(browser, path, use, { width = 1440, height = 860, theme = "light", motion = "reduce", session = true, allowed = [], ...made } = {}) {
@@ -56,9 +39,5 @@ export async function onPage(browser, path, use, { width = 1440, height = 860, t
   }
 }
 
-export const plain = (words) => words.replace(/\s+/g, " ").trim();
-export const words = async (page, selector) => plain(await page.locator(selector).first().innerText());
 export const programs = async (page) => (await page.locator(".rec-program").allInnerTexts()).map(plain);
 export const selected = (page) => page.locator(".rec.on").getAttribute("data-row");
-/** Until the page says so: never by a sleep. */
-export const until = (page, selector, text) => page.locator(selector).filter({ hasText: text }).first().waitFor();

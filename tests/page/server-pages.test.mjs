@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startFake, team } from "./server-fake.mjs";
-import { onPage as openPage, until, useChromium, words } from "./server-page.mjs";
+import { onPage as openPage } from "./server-page.mjs";
+import { until, useChromium, words } from "./viewer-page.mjs";
 
 const at = useChromium();
 const onPage = (path, use, made) => openPage(at.browser, path, use, made);

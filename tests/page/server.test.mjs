@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { madeRecording } from "./server-fake.mjs";
-import { onPage as openPage, pictures, plain, programs, selected, until, useChromium, words } from "./server-page.mjs";
+import { onPage as openPage, pictures, programs, selected } from "./server-page.mjs";
+import { plain, until, useChromium, words } from "./viewer-page.mjs";
 
 const at = useChromium();
 const onPage = (path, use, made) => openPage(at.browser, path, use, made);

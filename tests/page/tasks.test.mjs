@@ -4,10 +4,11 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { openPage, pageOf, withChromium } from "./chromium.mjs";
+import { openPage, pageOf } from "./chromium.mjs";
 import { slices, twoCallers } from "./made.mjs";
+import { useChromium, words } from "./viewer-page.mjs";
 
 const GENBA = process.env.GENBA ?? fileURLToPath(new URL("../../target/release/genba", import.meta.url));
 const PYTHON = process.env.GENBA_PYTHON ?? "python3";
@@ -24,7 +25,6 @@ const drag = (from, to) => async (page) => {
   await page.mouse.move(...at(to));
   await page.mouse.up();
 };
-const words = async (page, selector) => (await page.locator(selector).first().innerText()).replace(/\s+/g, " ").trim();
 
 const TASKS = [
   {
@@ -79,17 +79,7 @@ const TASKS = [
   },
 ];
 
-let at;
-let finish;
-before(async () => {
-  const started = new Promise((resolve) => {
-    withChromium((handles) => new Promise((done) => resolve({ handles, done })));
-  });
-  const { handles, done } = await started;
-  at = handles;
-  finish = done;
-});
-after(() => finish());
+const at = useChromium();
 
 for (const task of TASKS) {
   test(`${task.asks} ${task.steps.length} steps`, async () => {

@@ -1,36 +1,15 @@
 // Time in a real Chromium: a range that is dragged or typed is kept in every view and lies in the address; the threads' lanes are drawn.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { openPage, pageOf, withChromium } from "./chromium.mjs";
+import { test } from "node:test";
 import { BIN_NS, firstFooThenBar, python, recording, threeCollections, threeHeaps, twoCallers } from "./made.mjs";
+import { all, useViewer, words } from "./viewer-page.mjs";
 
-let at;
-let finish;
-before(async () => {
-  const started = new Promise((resolve) => {
-    withChromium((handles) => new Promise((done) => resolve({ handles, done })));
-  });
-  const { handles, done } = await started;
-  at = handles;
-  finish = done;
-});
-after(() => finish());
-
-async function onPage(documents, use, screen = {}) {
-  const path = await pageOf(at, documents);
-  const page = await openPage(at, path, screen);
-  await use(page, path);
-  assert.deepEqual(page.asked, [], "the page asked the network");
-  assert.deepEqual(page.complaints, [], "the console complained");
-  await page.context().close();
-}
-const words = async (page, selector) => (await page.locator(selector).first().innerText()).replace(/\s+/g, " ").trim();
+const { at, onPage } = useViewer();
 const callers = async (page) => {
   await page.keyboard.press("3");
   await page.keyboard.press("Home");
-  return (await page.locator("[data-tree] [role=treeitem] .name").allInnerTexts()).map((text) => text.replace(/\s+/g, " ").trim()).slice(1);
+  return (await all(page, "[data-tree] [role=treeitem] .name")).slice(1);
 };
-const all = async (page, selector) => (await page.locator(selector).allInnerTexts()).map((text) => text.replace(/\s+/g, " ").trim());
 
 async function drag(page, from, to) {
   const box = await page.locator(".strip .chart").boundingBox();

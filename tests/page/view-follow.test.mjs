@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { test } from "node:test";
-import { until, useChromium, words } from "./server-page.mjs";
+import { until, useChromium, words } from "./viewer-page.mjs";
 
 const FOLLOW = readFileSync(new URL("../../web/dist/follow.js", import.meta.url), "utf8");
 const at = useChromium();

@@ -1,36 +1,16 @@
 // The viewer in a real Chromium: what somebody sees, clicks, types and reads. The recording is made by hand (made.mjs), so
 // every number below can be added up there.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { openPage, pageOf, withChromium } from "./chromium.mjs";
+import { test } from "node:test";
+import { openPage, pageOf } from "./chromium.mjs";
 import { fromTheStart, slices } from "./made.mjs";
+import { selected, useViewer, words } from "./viewer-page.mjs";
 
 const ROW_PX = 22;
 const MARGIN_PX = 16;
-let at;
-let finish;
-before(async () => {
-  const started = new Promise((resolve) => {
-    withChromium((handles) => new Promise((done) => resolve({ handles, done })));
-  });
-  const { handles, done } = await started;
-  at = handles;
-  finish = done;
-});
-after(() => finish());
+const { at, onPage } = useViewer();
 
-/** One page around documents, used, then asked whether it kept quiet. */
-async function onPage(documents, use, screen = {}) {
-  const page = await openPage(at, await pageOf(at, documents), screen);
-  await use(page);
-  assert.deepEqual(page.asked, [], "the page asked the network");
-  assert.deepEqual(page.complaints, [], "the console complained");
-  await page.context().close();
-}
-
-const words = async (page, selector) => (await page.locator(selector).first().innerText()).replace(/\s+/g, " ").trim();
 const figure = (page, name) => words(page, `[data-panel] [data-figure="${name}"]`);
-const selected = (page) => words(page, "[data-panel] h2");
 
 /** Where in the picture: the row, and how far along its width. */
 async function spot(page, depth, along) {

@@ -1,34 +1,11 @@
 // The views and the filters, in a real Chromium. The recordings are made by hand (made.mjs).
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { openPage, pageOf, withChromium } from "./chromium.mjs";
+import { test } from "node:test";
 import { python, recording, slices, twoCallers } from "./made.mjs";
+import { address, all, selected, useViewer, words } from "./viewer-page.mjs";
 
 const VIEWS = ["where", "flame", "tree", "sandwich", "source", "functions", "threads", "memory", "gc"];
-let at;
-let finish;
-before(async () => {
-  const started = new Promise((resolve) => {
-    withChromium((handles) => new Promise((done) => resolve({ handles, done })));
-  });
-  const { handles, done } = await started;
-  at = handles;
-  finish = done;
-});
-after(() => finish());
-
-async function onPage(documents, use, screen = {}) {
-  const path = await pageOf(at, documents);
-  const page = await openPage(at, path, screen);
-  await use(page, path);
-  assert.deepEqual(page.asked, [], "the page asked the network");
-  assert.deepEqual(page.complaints, [], "the console complained");
-  await page.context().close();
-}
-const words = async (page, selector) => (await page.locator(selector).first().innerText()).replace(/\s+/g, " ").trim();
-const all = async (page, selector) => (await page.locator(selector).allInnerTexts()).map((text) => text.replace(/\s+/g, " ").trim());
-const selected = (page) => words(page, "[data-panel] h2");
-const address = (page) => page.evaluate(() => location.hash);
+const { onPage } = useViewer();
 
 for (const [theme, width] of [["light", 1280], ["dark", 390]]) {
   test(`each view opens by its key and by its tab, ${theme}, ${width} pixels wide`, async () => {
