@@ -5,6 +5,7 @@ import { python, recording, slices } from "./made.mjs";
 import { useViewer } from "./viewer-page.mjs";
 
 const viewer = useViewer();
+
 /** Keeps the clipboard for the test, and takes it from the page, as a browser does where the page came over HTTP from another machine. */
 const WITHOUT_CLIPBOARD = () => {
   window.ownClipboard = navigator.clipboard;

@@ -1,11 +1,14 @@
 // A server that plays the interface of `genba serve` with made-up recordings, links and tokens, and the pages as they were built.
 // Owns: what it was asked (`asked`), and switches for a test: `isAway`, `cursors`. Never: more of the search language than the tests use.
+import { EventEmitter, once } from "node:events";
 import { createServer } from "node:http";
 import { readFile } from "node:fs/promises";
 
 const dist = new URL("../../web/dist/", import.meta.url);
 const MINUTE = 60_000;
 const DAY = 1_440 * MINUTE;
+/** As long as Playwright waits for what a page shows. */
+const FOLLOWED_MS_MAX = 30_000;
 const shapes = {
   step: (at) => (at < 6 ? 30 : at > 50 ? 50 : 85), busy: () => 80, waves: (at) => 50 + 35 * Math.sin(at / 4), idle: (at) => (at % 17 < 3 ? 70 : 8),
   ramp: (at) => 20 + at, spiky: (at) => (at % 9 < 2 ? 95 : 35),
@@ -52,7 +55,7 @@ export function team() {
 
 export async function startFake({ recordings = team(), login = true, scopes = ["read", "write", "admin"], countedMax = 1_000, lookedMax = Infinity, viewer = "<!doctype html><link rel=icon href=data:,><title>viewer</title><p data-viewer>" } = {}) {
   const sessions = new Set();
-  const streams = new Map();
+  const [streams, follows] = [new Map(), new EventEmitter()];
   const fake = {
     asked: [], recordings, isAway: false, /** How they begin in this version; others are refused. */ cursors: "", failedLogins: 0, settings: { keep_days: 30, version: "0.1.0", database: "sqlite", store: "folder" }, viewer,
     links: [
@@ -70,7 +73,10 @@ export async function startFake({ recordings = team(), login = true, scopes = ["
     tell: (id, event, data = {}) => {
       for (const answer of streams.get(id) ?? []) answer.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
     },
-    followers: (id) => streams.get(id)?.size ?? 0,
+    /** Until somebody follows the recording. */
+    followed: async (id) => {
+      while ((streams.get(id)?.size ?? 0) === 0) await once(follows, id, { signal: AbortSignal.timeout(FOLLOWED_MS_MAX) });
+    },
   };
 
   const problem = (answer, status, title, more = {}, headers = {}) => {
@@ -180,6 +186,7 @@ export async function startFake({ recordings = team(), login = true, scopes = ["
       answer.write(": hello\n\n");
       if (!streams.has(third)) streams.set(third, new Set());
       streams.get(third).add(answer);
+      follows.emit(third);
       request.socket.on("close", () => streams.get(third).delete(answer));
       return undefined;
     }

@@ -135,11 +135,8 @@ test("the viewer of a live recording follows it, pauses, and reloads once more a
   await context.addCookies([{ ...fake.cookie, url: fake.origin }]);
   const page = await context.newPage();
   const loads = () => fake.asked.filter(({ path }) => path === `/r/${id}`).length;
-  const follower = async () => {
-    while (fake.followers(id) === 0) await new Promise((soon) => setTimeout(soon, 10));
-  };
   await page.goto(`${fake.origin}/r/${id}#view=flame`);
-  await follower();
+  await fake.followed(id);
   assert.equal(await words(page, "[data-follow]"), "live · following Pause");
   const reloaded = page.waitForEvent("load");
   fake.tell(id, "grown", {});
@@ -147,13 +144,13 @@ test("the viewer of a live recording follows it, pauses, and reloads once more a
   await reloaded;
   assert.equal(loads(), 2);
   assert.ok(page.url().endsWith("#view=flame"), "what is seen stays");
-  await follower();
+  await fake.followed(id);
 
   await page.getByRole("button", { name: "Pause" }).click();
   fake.tell(id, "grown", {});
   await until(page, "[data-follow]", "paused: there is more");
   await page.reload();
-  await follower();
+  await fake.followed(id);
   assert.equal(await words(page, "[data-follow]"), "live · paused Follow");
   fake.tell(id, "sealed", {});
   await until(page, "[data-follow]", "ended");

@@ -274,7 +274,7 @@ test("a live row that grows past the rows of a page stays where it was listed", 
     const [others, own, last] = [128, 127, 129].map((at) => fake.recordings[at].id);
     await page.locator(`[data-row="${last}"]`).waitFor({ state: "attached" });
     await page.locator("[data-link], [data-no-links]").first().waitFor({ state: "attached" });
-    while (fake.followers(last) === 0) await new Promise((soon) => setTimeout(soon, 10));
+    await fake.followed(last);
     for (const bytes of [2_000, 2_500_000]) fake.tell(last, "grown", { bytes, facts: fake.recordings[129].facts });
     await until(page, "[data-grown]", "2.50 MB so far");
     // What the server answers next is of the time before it grew, and of a part of the list that ends above it.
@@ -360,7 +360,7 @@ test("a live row grows by events, and is an ordinary one when its run ends", asy
   await onPage("/", async (page, fake) => {
     const [live] = fake.recordings;
     await page.waitForFunction((id) => document.querySelector(`[data-row="${id}"]`) !== null, live.id);
-    while (fake.followers(live.id) === 0) await new Promise((soon) => setTimeout(soon, 10));
+    await fake.followed(live.id);
     fake.tell(live.id, "grown", { bytes: 2_500_000, facts: { ...live.facts, verdict: { kind: "GIL", words: "70 % of the work waited for the GIL" } } });
     await until(page, "[data-grown]", "2.50 MB so far");
     assert.equal(await words(page, ".rec.live [data-verdict]"), "live: so far 70 % of the work waited for the GIL");
