@@ -5,9 +5,7 @@ Owns: that each process has files of its own. Never: judges the walk itself (tes
 """
 
 import json
-import os
 import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +13,7 @@ import pytest
 
 from entered import on, running
 from recording import Workshop, genba, genba_said
+from small_disks import small_disk_of
 
 # Full collections, each with cycles of its own, until there are so many files.
 COLLECTING = """
@@ -37,6 +36,7 @@ def collect(cycles):
         garbage["key"] = garbage
     garbage = None
     gc.collect()
+    # genba looks at one a second at the most: thousands in between would only fill the log.
     time.sleep(0.02)
 
 def collect_until(number, cycles, folder="."):
@@ -113,14 +113,8 @@ told(before=before)
 @pytest.fixture
 def few_files(workshop: Workshop) -> Iterator[Path]:
     """A file system with room for 16 files: a recording in it grows on when no further file can be made."""
-    if os.geteuid() != 0:
-        pytest.skip("only root can mount a small file system")
-    folder = workshop.place.outside / "small"
-    folder.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m,nr_inodes=16", "small", str(folder)], capture_output=True).returncode:
-        pytest.skip("mounting is not permitted here")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
+    with small_disk_of(workshop, "size=64m,nr_inodes=16") as folder:
+        yield folder
 
 
 @on("3.13")

@@ -1,14 +1,13 @@
 """Recordings that cannot go on: the program does, and both `genba run` and the reader say when it stopped and how much is missing."""
 
-import os
 import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from recording import Workshop, genba
+from small_disks import small_disk_of
 from soak import SOAK
 
 # Much to record, so that little room is soon full.
@@ -46,14 +45,8 @@ STOPS = re.compile(
 
 @pytest.fixture
 def small_disk(workshop: Workshop) -> Iterator[Path]:
-    if os.geteuid() != 0:
-        pytest.skip("only root can mount a small file system")
-    folder = workshop.place.outside / "small"
-    folder.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "small", str(folder)], capture_output=True).returncode:
-        pytest.skip("mounting is not permitted here")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
+    with small_disk_of(workshop, "size=1m") as folder:
+        yield folder
 
 
 @pytest.fixture(autouse=True)
