@@ -7,6 +7,18 @@ import { address, all, selected, useViewer, words } from "./viewer-page.mjs";
 
 const { at, onPage } = useViewer();
 
+/** This address in a fresh browser, which has nothing to complain of. */
+async function openedAt(path, hash, use) {
+  const fresh = await openPage(at, path);
+  await fresh.goto("about:blank");
+  await fresh.goto(`file://${path}${hash}`);
+  await fresh.waitForSelector("html[data-painted], [data-tree], .table-view, .source-view, .threads-view");
+  await use(fresh);
+  assert.deepEqual(fresh.complaints, []);
+  await fresh.context().close();
+}
+const opened = async (page, path, use) => openedAt(path, await address(page), use);
+
 test("the address is what is seen: a fresh browser shows the same, and back undoes a step", async () => {
   await onPage(twoCallers(), async (page, path) => {
     await page.keyboard.press("3");
@@ -16,31 +28,18 @@ test("the address is what is seen: a fresh browser shows the same, and back undo
     await page.locator("[data-tree]").focus();
     await page.keyboard.press("Home");
     await page.keyboard.press("ArrowDown");
-    const hash = await address(page);
-    assert.match(hash, /^#view=tree&weight=wall&thread=1&at=/);
-    const fresh = await openPage(at, path, {});
-    await fresh.goto("about:blank");
-    await fresh.goto(`file://${path}${hash}`);
-    await fresh.waitForSelector("html[data-painted], [data-tree]");
-    assert.equal(await selected(fresh), "bar");
-    assert.equal(await words(fresh, ".chip"), "worker ×");
-    assert.equal(await fresh.locator("[data-weight=wall]").getAttribute("aria-pressed"), "true");
-    await fresh.context().close();
+    assert.match(await address(page), /^#view=tree&weight=wall&thread=1&at=/);
+    await opened(page, path, async (fresh) => {
+      assert.equal(await selected(fresh), "bar");
+      assert.equal(await words(fresh, ".chip"), "worker ×");
+      assert.equal(await fresh.locator("[data-weight=wall]").getAttribute("aria-pressed"), "true");
+    });
 
     await page.goBack();
     assert.equal(await selected(page), "python3.15 two.py");
     assert.equal(await words(page, ".chip"), "worker ×");
   });
 });
-
-/** The same address in a fresh browser. */
-async function opened(page, path, use) {
-  const fresh = await (await at.browser.newContext({ viewport: { width: 1440, height: 860 } })).newPage();
-  await fresh.goto(`file://${path}${await address(page)}`);
-  await fresh.waitForSelector("html[data-painted], [data-tree], .table-view, .source-view");
-  await use(fresh);
-  await fresh.context().close();
-}
 
 test("the address has the table's rows and order, also of the table in Where", async () => {
   await onPage(slices(), async (page, path) => {
@@ -201,12 +200,10 @@ test("the address has the threads that were unfolded", async () => {
     await page.locator("[data-folded] summary").click();
     await page.waitForSelector(".threads-view .thread");
     assert.match(await address(page), /&idle=whole/);
-    const fresh = await openPage(at, path, {});
-    await fresh.goto("about:blank");
-    await fresh.goto(`file://${path}${await address(page)}`);
-    await fresh.waitForSelector(".threads-view .thread");
-    assert.equal(await fresh.locator("[data-folded]").evaluate((element) => element.open), true);
-    await fresh.context().close();
+    await opened(page, path, async (fresh) => {
+      await fresh.waitForSelector(".threads-view .thread");
+      assert.equal(await fresh.locator("[data-folded]").evaluate((element) => element.open), true);
+    });
     await page.goBack();
     await page.waitForFunction(() => document.querySelector(".threads-view .thread") === null);
     assert.equal(await page.locator("[data-folded]").evaluate((element) => element.open), false);
@@ -228,13 +225,8 @@ test("the first step back is the page as it was opened", async () => {
 });
 
 test("an address that says nothing useful opens the page as it is", async () => {
-  const path = await pageOf(at, slices());
-  const page = await openPage(at, path, {});
-  await page.goto("about:blank");
-  await page.goto(`file://${path}#view=nowhere&thread=99&at=no.such.box&focus=(`);
-  await page.waitForSelector("html[data-painted]");
-  assert.equal(await page.locator("[data-view=where]").getAttribute("aria-selected"), "true");
-  assert.equal(await page.locator(".chips").count(), 0);
-  assert.deepEqual(page.complaints, []);
-  await page.context().close();
+  await openedAt(await pageOf(at, slices()), "#view=nowhere&thread=99&at=no.such.box&focus=(", async (page) => {
+    assert.equal(await page.locator("[data-view=where]").getAttribute("aria-selected"), "true");
+    assert.equal(await page.locator(".chips").count(), 0);
+  });
 });
