@@ -99,6 +99,7 @@ told(before=before)
     kept = files(workshop.place.outside)
     assert [number_of(path) for path in kept] == list(range(1, len(kept) + 1)) and len(kept) >= 6, run.stderr
     # The last of them may have been read before it was there as a whole.
+    assert len(parent["before"]) >= 2
     assert all((workshop.place.outside / name).read_text().startswith(text) for name, text in parent["before"].items())
     pages = [json.loads(path.read_text()) for path in kept]
     pids = [told["log"][-1][0] for told in (parent, child)]

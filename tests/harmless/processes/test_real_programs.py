@@ -271,7 +271,7 @@ def test_a_real_program_does_what_it_does_alone(workshop: Workshop, name: str) -
     program = PROGRAMS[name]
     alone, beside = (run_program(workshop, program, way) for way in ("alone", "genba"))
     assert beside == alone
-    assert alone.exit_code == program.exit_code and bool(alone.left) == bool(program.leaves), alone
+    assert alone.exit_code == program.exit_code and alone.words and bool(alone.left) == bool(program.leaves), alone
     recording = workshop.runs[-1]
     assert len(recording.profile()["processes"]) >= program.processes, recording.check().stdout
     assert recording.report_json()["not_followed"] == []
