@@ -1,19 +1,21 @@
 // The page of `genba view` while its recording grows, in a real Chromium, with a server that plays the two addresses: the page, and its state.
 // What the command itself does is view.test.mjs's.
 import assert from "node:assert/strict";
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { test } from "node:test";
 import { until, useChromium, words } from "./viewer-page.mjs";
 
 const FOLLOW = readFileSync(new URL("../../web/dist/follow.js", import.meta.url), "utf8");
+/** As long as Playwright waits for what a page shows. */
+const ASKED_MS_MAX = 30_000;
 const at = useChromium();
 
 /** One page at this address. `view.state` is what it was made of, and what it is told; null: nobody knows the page any more. */
 async function startView(madeMs = 0) {
-  const view = { state: "a1", loads: 0, asked: 0 };
-  const head = '<!doctype html><link rel="icon" href="data:,"><title>viewer</title><style>:root{--sheet:#fff}</style><body><input aria-label="filter">';
+  const [view, asked] = [{ state: "a1", loads: 0, asked: 0 }, new EventEmitter()];
+  const head = '<!doctype html><link rel="icon" href="data:,"><title>viewer</title><style>:root{--sheet:#fff}</style><body><input aria-label="filter"><section class="gc-cycles"><select aria-label="moment"><option>1</option></select></section>';
   const page = () => `${head}<script type="text/plain" data-state="${view.state}" data-made-ms="${madeMs}"></script><script>${FOLLOW}</script></body>`;
   const server = createServer((request, answer) => {
     const isState = new URL(request.url, "http://view").pathname === "/secret/compare/state";
@@ -21,6 +23,7 @@ async function startView(madeMs = 0) {
     view.search = new URL(request.url, "http://view").search;
     answer.writeHead(view.state === null ? 404 : 200, { "Content-Type": isState ? "text/plain" : "text/html; charset=utf-8", "Cache-Control": "no-store" });
     answer.end(isState ? `${view.state}\n` : page());
+    if (isState) asked.emit("state");
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -28,7 +31,7 @@ async function startView(madeMs = 0) {
     address: `http://127.0.0.1:${server.address().port}/secret/compare?before=0&after=1`,
     asks: async (count) => {
       const enough = view.asked + count;
-      while (view.asked < enough) await new Promise((soon) => setTimeout(soon, 10));
+      while (view.asked < enough) await once(asked, "state", { signal: AbortSignal.timeout(ASKED_MS_MAX) });
     },
     stop: () => {
       server.closeAllConnections();
@@ -84,6 +87,9 @@ test("no switch is shown until a file has grown, and then the page follows, paus
     await page.waitForFunction(() => performance.now() > 5_500);
     await view.asks(2);
     assert.equal(view.loads, 2, "not while somebody types");
+    await page.getByRole("combobox").focus();
+    await view.asks(2);
+    assert.equal(view.loads, 2, "nor while somebody chooses a moment of graphs");
     const last = page.waitForEvent("load");
     await page.evaluate(() => document.activeElement.blur());
     await last;
