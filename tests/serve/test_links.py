@@ -59,6 +59,16 @@ def test_what_a_link_opens_at_has_a_bound_and_is_never_cut(team: Team, honest: b
     assert [one["fragment"] for one in team.lena.get(route).expect(200).json()["links"]] == [longest]
 
 
+def test_whoever_opens_a_link_is_told_in_a_page_why_there_is_none_now(team: Team, honest: bytes) -> None:
+    made = team.lena.push(honest)
+    link = link_to(team.lena, made["id"])
+    (team.server.data / "objects/content" / made["sha256"][:2] / made["sha256"]).unlink()
+    page = open_link(team.nobody, link).expect(500)
+    assert page.kind == "text/html" and b"lost or cut" in page.body
+    (listed,) = team.lena.get(f"/api/recordings/{made['id']}/links").expect(200).json()["links"]
+    assert listed["opened"] == 0
+
+
 def test_codes_cannot_be_guessed(team: Team, honest: bytes) -> None:
     made = team.lena.push(honest)
     codes = [link_to(team.lena, made["id"])["code"] for _ in range(20)]
