@@ -3,8 +3,8 @@
 
 mod copy;
 mod gil;
-pub mod later;
 pub mod moments;
+pub mod pending_answers;
 pub mod plan;
 pub mod request;
 mod rows;

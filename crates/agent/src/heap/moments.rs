@@ -3,7 +3,7 @@
 //! interpreter ends; decides when an interval is over (sampling/heaps.rs).
 
 use super::gil::is_initialized;
-use super::later;
+use super::pending_answers;
 use super::plan::Known;
 use super::request::{How, Request};
 use super::thread::{Started, start};
@@ -96,7 +96,7 @@ pub fn begin(heap: &Heap) {
 /// Nothing is walked any more.
 pub fn end() {
     WANTED.store(core::ptr::null_mut(), SeqCst);
-    later::write();
+    pending_answers::write();
 }
 
 fn wanted() -> Option<&'static Wanted> {
@@ -150,7 +150,7 @@ pub fn around_collection(is_after: bool, state: u64) {
 /// The recording may have ended during a walk: then nobody else writes its answer.
 fn write_after_the_end() {
     if wanted().is_none() {
-        later::write();
+        pending_answers::write();
     }
 }
 
@@ -199,7 +199,7 @@ pub fn at_exit() {
     if let Some(known) = &wanted.known {
         walk_here(&request(wanted, Moment::Exit, InPlace::Moment, wanted.collects), known, 0);
         // What the interpreter does until its end may end the process at once.
-        later::write();
+        pending_answers::write();
     }
 }
 

@@ -1,10 +1,10 @@
 //! One walk, from the GIL to the answer: in a copy of the process, or in place.
-//! Owns: what is tried again, the times that are measured. Never: holds the GIL while it writes to a file (where nobody else can: later.rs), or
-//! while a copy walks.
+//! Owns: what is tried again, the times that are measured. Never: holds the GIL while it writes to a file (unless nobody else can:
+//! pending_answers.rs), or while a copy walks.
 
 use super::copy::{self, End};
 use super::gil::{Collection, Gil, collect};
-use super::later;
+use super::pending_answers;
 use super::plan::{Interpreters, Known};
 use super::request::{How, Request};
 use super::rows::{Buffer, Mappings, Shared};
@@ -63,7 +63,7 @@ pub fn walk_here(request: &Request, known: &Known, collecting: u64) {
         return;
     }
     match request.out {
-        Cow::Borrowed(out) => later::leave(buffer, out),
+        Cow::Borrowed(out) => pending_answers::leave(buffer, out),
         // Its path ends with the request.
         Cow::Owned(_) => {
             buffer.append_to(&request.out);

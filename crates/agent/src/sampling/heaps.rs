@@ -1,8 +1,8 @@
 //! When the heap is walked while the program goes on: an interval is over, the process has grown, the user asks.
 //! Owns: what is due. Never: walks (heap/), waits for a walk.
 
-use crate::heap::later;
 use crate::heap::moments::{self, WAIT_NS_MAX};
+use crate::heap::pending_answers;
 use crate::heap::thread::{Started, is_busy};
 use crate::process::room;
 use crate::process::safe_point::{self, Outcome, Place, Ticket};
@@ -65,7 +65,7 @@ impl Heaps {
         if self.wishes.out.is_empty() || now_ns < self.looked_ns + LOOKED_EVERY_NS {
             return;
         }
-        later::write();
+        pending_answers::write();
         if !self.task_is_over() {
             return;
         }

@@ -3,7 +3,7 @@
 //! the process forks, waits for a handler without end. Keeps: I-01, I-02, I-03, I-08. Partners: genba_signal::request (asks, takes),
 //! recorder.rs (counts).
 
-use crate::heap::later;
+use crate::heap::pending_answers;
 use crate::process::alarm::Alarm;
 use crate::process::bells;
 use crate::process::files_over_fork;
@@ -263,7 +263,7 @@ impl Sampler {
             }
             Order::Flush | Order::OwnStack => {
                 // Nobody does it where another program follows.
-                later::write();
+                pending_answers::write();
                 let (from, mark) = MAILBOX.open(posted)?;
                 if posted.order() == Order::OwnStack {
                     self.look_at_asker(from, posted);

@@ -17,7 +17,7 @@ use genba_profile::weight::Weight;
 use crate::files::own_file::MARKED_HEAD;
 use crate::read::{self, FilterOptions, Recordings, SideTimes, Sides, WeightBy, open_all};
 use crate::verbs::export::delivered;
-use crate::verbs::gc::cycles::beside;
+use crate::verbs::gc::cycles::kept_files;
 use crate::words::failure::{self, Failure, say};
 use crate::words::progress::during;
 
@@ -120,7 +120,7 @@ pub fn page_of_one(files: &[PathBuf], filters: &FilterOptions, room: Room) -> Re
     let made = || page_around(&numbers(&mut reading, &recordings.name(), &warnings, room)?, MARKED_HEAD);
     let mut page = during("making the page", made).map_err(not_made)?;
     if let Some(file) = recordings.only()
-        && let Some(cycles) = beside::of(&file.path, || file.accounts())?
+        && let Some(cycles) = kept_files::of(&file.path, || file.accounts())?
     {
         page = with_cycles(&page, &cycles.numbers).map_err(not_made)?;
         words.extend(cycles.words);

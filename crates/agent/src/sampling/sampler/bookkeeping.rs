@@ -5,7 +5,7 @@ mod counts;
 mod ends;
 
 use super::{EVERY_TICK_MAX, FILES_MAX, STAND_BY_NS, Sampler, WALKING_NS_MAX};
-use crate::heap::later;
+use crate::heap::pending_answers;
 use crate::process::bells;
 use crate::process::files_over_fork;
 use crate::process::life::LIFE;
@@ -277,7 +277,7 @@ impl Sampler {
 
     /// Writes a block, when there is anything to say, and what waits beside it.
     pub(super) fn flush(&mut self, end: Option<&str>) {
-        later::write();
+        pending_answers::write();
         self.left_behind.free(&POOL);
         self.take_collections();
         for index in 0..self.threads.len() {
@@ -365,7 +365,7 @@ impl Sampler {
             }
             MAILBOX.sleep_until(self.lease.not_after(None).unwrap_or(now_ns + STAND_BY_NS));
             // A thread may have left one as this began.
-            later::write();
+            pending_answers::write();
             self.note_forks_without();
             self.answer_killer();
         }

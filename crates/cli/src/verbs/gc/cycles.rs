@@ -1,11 +1,11 @@
 //! `genba gc cycles`: the garbage in cycles that waits for the collector of a running Python process, or waited for it, and what to drop.
 //! Owns: the options. Never: looks for a cycle itself: the agent does, inside the process.
 
-pub mod beside;
 mod breaking;
 pub mod collector;
 mod drawing;
 mod graph;
+pub mod kept_files;
 mod kinds;
 pub mod page;
 mod text;

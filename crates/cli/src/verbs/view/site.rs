@@ -15,7 +15,7 @@ use genba_text::html::escaped;
 
 use crate::files::growing_file::FileState;
 use crate::read::{FilterOptions, SideTimes, Sides};
-use crate::verbs::gc::cycles::beside;
+use crate::verbs::gc::cycles::kept_files;
 use crate::verbs::html::{Made, Room, page_of_one, page_of_two};
 use crate::words::failure::Failure;
 
@@ -136,7 +136,7 @@ impl Recordings {
             Page::Refused(_) => Vec::new(),
         };
         // A page is made without those that are gone by then.
-        let beside = if let Page::Only | Page::One(_) = page { beside::paths(files[0]) } else { Vec::new() };
+        let beside = if let Page::Only | Page::One(_) = page { kept_files::paths(files[0]) } else { Vec::new() };
         let beside = beside.iter().filter_map(|file| FileState::of(file)).map(Some);
         Versioned { files: files.into_iter().map(|file| FileState::of(file)).chain(beside).collect(), page }
     }

@@ -1,5 +1,5 @@
-//! Answers that a thread of the program's has made while it held the GIL, until the sampler writes them: nobody waits for that.
-//! Owns: a few places for them. Never: allocates, waits for a place, writes what a parent has left in its forked child.
+//! Answers that a thread of the program made while it held the GIL, kept until the sampler writes them, so that the program does not wait.
+//! Owns: a few places for them. Never: allocates, waits for a place, or writes in a forked child an answer that its parent left.
 
 use super::rows::Buffer;
 use crate::process::life::{self, LIFE};
@@ -10,10 +10,10 @@ use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 const PLACES: usize = 4;
-/// A larger answer does not wait, so that few bytes do.
+/// A larger answer is written at once: only few bytes may wait.
 const BYTES_MAX: usize = 4 << 20;
 
-/// What a place is, in its lowest bits; above them is the process that says so. 0: nobody has it.
+/// The state of a place is in its lowest bits; above them is the number of the process that set it. 0: the place is free.
 const TAKEN: u64 = 1;
 const FULL: u64 = 2;
 const STATE_BITS: u32 = 2;
@@ -28,14 +28,14 @@ struct Place {
     answer: UnsafeCell<MaybeUninit<Answer>>,
 }
 
-// SAFETY: who makes a place TAKEN by compare-and-swap has its answer alone.
+// SAFETY: only the thread that made a place TAKEN by compare-and-swap touches its answer.
 unsafe impl Sync for Place {}
 
 struct Answers([Place; PLACES]);
 
 static ANSWERS: Answers = Answers::new();
 
-/// The sampler writes it soon. Where there is none, or no place, this call does.
+/// Leaves the answer to the sampler, which writes it soon. Without a sampler or a free place this call writes it.
 pub fn leave(buffer: Buffer, out: &'static CStr) {
     let is_looking = life::is_owner() && LIFE.has_thread() && !LIFE.stands_by();
     let left = if is_looking && buffer.bytes() <= BYTES_MAX { ANSWERS.put(buffer, out) } else { Err(buffer) };
@@ -46,7 +46,7 @@ pub fn leave(buffer: Buffer, out: &'static CStr) {
     }
 }
 
-/// Writes what waits.
+/// Writes the answers that wait.
 pub fn write() {
     ANSWERS.write();
 }
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_few_answers_wait_and_those_of_a_parent_are_not_written() {
-        let path = std::env::temp_dir().join(format!("genba-later-{}", std::process::id()));
+        let path = std::env::temp_dir().join(format!("genba-pending-answers-{}", std::process::id()));
         std::fs::write(&path, []).unwrap();
         let out: &'static CStr = Box::leak(CString::new(path.to_str().unwrap()).unwrap().into_boxed_c_str());
         let answers = Answers::new();
