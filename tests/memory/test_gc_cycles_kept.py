@@ -194,7 +194,7 @@ def test_a_file_is_shown_as_a_process_is(workshop: Workshop) -> None:
 @pytest.mark.parametrize(
     ("content", "flags", "code", "words"),
     [
-        ("no JSON", (), 1, "is no garbage in cycles that genba has kept"),
+        ("no JSON", (), 1, "is not a file of --gc-cycles"),
         ('{"format": "genba-heap", "version": 1}', (), 1, "hint: genba heap diff BEFORE AFTER"),
         ('{"format": "genba-gc-cycles", "version": 2}', (), 1, "it says genba-gc-cycles version 2, expected genba-gc-cycles version 1"),
         ('{"format": "genba-gc-cycles", "version": 1}', (), 1, "missing field"),

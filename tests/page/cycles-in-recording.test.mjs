@@ -112,7 +112,7 @@ for (const [theme, width] of [["light", 1280], ["dark", 390]]) {
     // Its keys are its own.
     await graphs(page).locator("select").blur();
     await assertShown(page, kept[0]);
-    assert.match(await graphs(page).locator("[data-note]").innerText(), /^Not shown: app\.cycles-91\.json is no garbage in cycles /);
+    assert.match(await graphs(page).locator("[data-note]").innerText(), /^Not shown: app\.cycles-91\.json is not a file of --gc-cycles/);
 
     // Behind all that the viewer has there, also after it has changed that, and as it was left.
     const isLast = () => page.locator(".gc-view > .gc-cycles:last-child").waitFor();

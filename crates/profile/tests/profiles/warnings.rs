@@ -402,7 +402,7 @@ fn a_remedy_is_against_the_cause() {
         ("gc.callbacks is not the list that the collector calls", "leave gc.callbacks in its place"),
         ("the interpreter had no memory for that", "raise the limit (ulimit -v)"),
         ("the threshold was not set", "leave the module gc as it is"),
-        ("genba failed there", "record again; if it comes again, report it with the recording"),
+        ("genba failed there", "record again; if it happens again, report it with the recording"),
         ("the main thread did not come back to the interpreter's loop", "record again, for longer"),
     ];
     for (why, expected) in of_gc {

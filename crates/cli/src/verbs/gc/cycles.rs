@@ -68,7 +68,7 @@ pub fn cycles(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let page = match process_of(&arguments.target)? {
         Some(pid) => looked_at(pid, Wish::of(arguments.fork, arguments.in_place), limit)?,
         None if arguments.fork || arguments.in_place => {
-            return Err(Failure::usage("--fork and --in-place say how a process is looked at, and a file is none")
+            return Err(Failure::usage("--fork and --in-place apply to a process, not to a file")
                 .hint(format!("genba gc cycles {}", shell::path(&arguments.target))));
         }
         None => kept::open(&arguments.target, limit)?,

@@ -34,7 +34,7 @@ const OF_NOTES: &Remedies = &[
     ("the interpreter had no memory", MORE_MEMORY),
     ("the module atexit takes no function", "leave the module atexit as it is"),
     ("the threshold was not set", "leave the module gc as it is"),
-    ("genba failed there", "record again; if it comes again, report it with the recording"),
+    ("genba failed there", "record again; if it happens again, report it with the recording"),
     ("are not recorded: ", OF_ANY_REFUSAL),
     ("is not walked: ", OF_ANY_REFUSAL),
     ("memmove was not found", "use a C library there that exports memmove, as glibc does"),

@@ -219,7 +219,7 @@ mod tests {
         assert_eq!(shown.len(), FILES_MAX);
         assert_eq!((shown[0].0, shown[FILES_MAX - 1].0), ("app.cycles-6.json", "app.cycles-25.json"));
         let notes: Vec<&str> = numbers["notes"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
-        let begin = "Not shown: app.cycles-99.json is no garbage in cycles that genba has kept: ";
+        let begin = "Not shown: app.cycles-99.json is not a file of --gc-cycles: ";
         assert!(notes[0].starts_with(begin), "{notes:?}");
         assert!(notes[0].ends_with("; and 1 more file"), "{notes:?}");
         assert_eq!(notes[1..], ["Not shown: 5 earlier files of --gc-cycles; genba gc cycles FILE shows one"]);

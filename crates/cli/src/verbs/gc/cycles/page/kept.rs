@@ -53,7 +53,7 @@ impl Unfit {
     }
 
     fn told_of(self, path: &Path) -> Failure {
-        let failure = Failure::no(format!("{} is no garbage in cycles that genba has kept", path.display()));
+        let failure = Failure::no(format!("{} is not a file of --gc-cycles", path.display()));
         failure.detail(self.why).hint(if self.is_heap {
             "genba heap diff BEFORE AFTER reads files of a heap"
         } else {
