@@ -1,7 +1,7 @@
 //! What libc's allocator does with large pieces.
 //! Owns: that setting. Never: allocates.
 
-/// From here on what is as large as this is mapped for itself, and is the system's again once it is freed.
+/// From here on each piece that is as large as this has a mapping of its own, and goes back to the system when it is freed.
 #[cfg(target_env = "gnu")]
 const MAPPED_BYTES: std::ffi::c_int = 1 << 20;
 

@@ -4,7 +4,7 @@
 use genba_process::memory_left::{Bound, Left};
 use genba_profile::figures;
 
-/// So much of the memory that is left is for a file and what is in it. The rest is for sums, orders and listings of that.
+/// A file and its contents may take one part in so many of the memory that is left. The rest is for sums, orders and listings.
 const PART_OF_LEFT: u64 = 2;
 pub const HINT: &str = "read it where more memory is left: on another machine, or with a higher limit";
 

@@ -1,5 +1,5 @@
-//! Looks at what changes, each shared by all who want to know the same: followers of a recording ask the database once together.
-//! Owns: who waits for whose look. Never: decides which look is new enough for whoever asks, or keeps one that nobody needs any more.
+//! Looks at something that changes, shared by all who want to know the same: all followers of a recording together ask the database once.
+//! Owns: who waits for whose look. Never: decides which look is new enough for the one who asks, or keeps one that nobody needs any more.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -42,8 +42,8 @@ impl<K: Eq + Hash, V: Clone> Looks<K, V> {
 }
 
 impl<V: Clone> Look<V> {
-    /// The last look, where one that began then and saw that is new enough, or else a new one by `ask`; and when it began. One at a time:
-    /// whoever comes meanwhile waits. Whoever is dropped while asking leaves that to the next.
+    /// The last look if it is new enough by its begin and by what it saw, else a new one by `ask`; and when it began. Only one caller asks at a
+    /// time, and the others wait. A caller that is dropped while it asks leaves the question to the next.
     pub async fn at(&self, is_new_enough: impl Fn(Instant, &V) -> bool, ask: impl Future<Output = V>) -> (Instant, V) {
         let mut last = self.0.lock().await;
         if let Some((began, seen)) = last.as_ref().filter(|(began, seen)| is_new_enough(*began, seen)) {

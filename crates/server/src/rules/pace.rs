@@ -1,5 +1,5 @@
-//! How fast the body of a request has to come: while it does, an upload keeps its room in memory, and every request its connection.
-//! Owns: the least rate, and the words for whoever is slower. Never: counts the time in which the server itself does something with the bytes.
+//! How fast the body of a request must come: until it is whole, an upload keeps its room in memory, and every request its connection.
+//! Owns: the lowest rate, and the words for slower clients. Never: counts the time in which the server itself handles the bytes.
 
 use std::fmt::Display;
 use std::time::{Duration, Instant};
@@ -16,9 +16,9 @@ const BOUNDS: Bounds =
 
 #[derive(Clone, Copy, Debug)]
 struct Bounds {
-    /// For the next byte.
+    /// The longest wait for the next bytes.
     quiet: Duration,
-    /// Within so much of waiting there are so many bytes.
+    /// In this much waiting at least `bytes` must come.
     waited: Duration,
     bytes: usize,
 }

@@ -1,5 +1,5 @@
-//! The room in memory for what uploads bring in, until that is in the folder or the store, and for answers, until their readers have them.
-//! Owns: how much of it all may take, how much those of one token, and how long one waits for its part. Never: reads a body.
+//! Room in memory: for the bytes of uploads until they are in the folder or the store, and for answers until their readers have them.
+//! Owns: how much all requests may take, how much those of one token, and how long a request waits for its part. Never: reads a body.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use crate::words::problem::Problem;
 
-/// A request holds 4 MiB at most: 96 large ones at once, and 64 of one token. Whoever fills that leaves room for the others.
+/// A request holds 4 MiB at most: 96 large ones at once, and 64 of one token, which leaves room for others.
 const UPLOADS: Bounds = Bounds {
     what: "uploads",
     all_bytes: 384 << 20,
@@ -24,7 +24,7 @@ const UPLOADS: Bounds = Bounds {
 const ANSWERS: Bounds = Bounds { what: "answers", wait: Duration::ZERO, token_status: 503, as_who: "", ..UPLOADS };
 /// Shorter answers take no room: each connection sends one at once, and there are 4,096 connections at most.
 const SHORT_BYTES: usize = 16 << 10;
-/// For whoever waited in vain.
+/// For a request that waited in vain.
 const RETRY_AFTER_S: u32 = 3;
 
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +32,7 @@ struct Bounds {
     what: &'static str,
     all_bytes: u32,
     token_bytes: u32,
-    /// For the token's, and then for that of all.
+    /// First for the token's room, then again for that of all.
     wait: Duration,
     /// Where the token's is full. 503 where that of all is.
     token_status: u16,
@@ -95,7 +95,7 @@ impl Room {
         Ok(taken.beside(bytes))
     }
 
-    /// Waits for it in its turn. Err: the room stays full for longer than that.
+    /// Waits for room in its turn. Err: the room stayed full for longer than `wait`.
     pub async fn take(&self, token: &str, bytes: u32) -> Result<Taken, Problem> {
         let bytes = bytes.clamp(1, self.bounds.token_bytes);
         // Its own first: whoever waits for that holds nothing that others wait for.
@@ -112,7 +112,7 @@ impl Room {
         Arc::clone(known)
     }
 
-    /// None: it was waited for long enough.
+    /// None: no room came within `wait`.
     async fn waited_for(&self, of: Arc<Semaphore>, bytes: u32) -> Result<Option<OwnedSemaphorePermit>, Problem> {
         match timeout(self.bounds.wait, of.acquire_many_owned(bytes)).await {
             Ok(Ok(taken)) => Ok(Some(taken)),

@@ -1,5 +1,5 @@
-//! What happened at one instant, for the next block.
-//! Owns: the forms of marks. Never: writes.
+//! Marks, for the next block: each says what happened at one instant.
+//! Owns: what each kind of mark holds. Never: writes a block.
 
 use super::{LockWait, Recorder};
 use crate::system::proc::monotonic_ns;
@@ -14,7 +14,7 @@ impl Recorder {
         self.marks.push(proto::Mark { at_ns: monotonic_ns(), kind, text, value, ..proto::Mark::default() });
     }
 
-    /// The program loaded a file with code. An import loads dozens: those of a tenth of a second are one mark.
+    /// The program loaded a file with code. An import loads dozens: those within a tenth of a second share a mark.
     pub fn loaded(&mut self, path: &str) {
         const TOGETHER_NS: u64 = 100_000_000;
         let (at_ns, kind) = (monotonic_ns(), proto::MarkKind::Loaded as i32 as u32);
@@ -41,12 +41,12 @@ impl Recorder {
         });
     }
 
-    /// A thread waited for a lock, so much longer.
+    /// A thread waited for a lock: adds to what it has waited in this block.
     pub fn held_up(&mut self, wait: LockWait, wall_quanta: u64) {
         *self.lock_waits.entry(wait).or_default() += wall_quanta;
     }
 
-    /// One mark for each of this block.
+    /// One mark for each wait for a lock in this block.
     pub(super) fn mark_lock_waits(&mut self) {
         let at_ns = monotonic_ns();
         let mark = |(wait, wall_quanta): (LockWait, u64)| proto::Mark {

@@ -1,5 +1,5 @@
-//! The list of somebody who may see no other recordings than their own.
-//! Owns: that no page says where another's recording is in the list. Never: decides whose list it is (`routes/recordings.rs` does).
+//! The list for somebody who may see only their own recordings.
+//! Owns: that no page reveals where another's recording is in the list. Never: decides whose list it is (`routes/recordings.rs` does).
 
 use crate::storage::database::Database;
 use crate::words::problem::Problem;

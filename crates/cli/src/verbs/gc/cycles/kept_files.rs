@@ -1,6 +1,6 @@
 //! The files of `--gc-cycles` beside a recording, for the view GC of its page.
-//! Owns: which of them are the recording's own, how many a page has, and the words about that. Never: fails a page
-//! because of such a file: what cannot be read is told there.
+//! Owns: which of them belong to the recording, how many a page shows, and the words about that. Never: fails a page
+//! because of such a file: the page names a file that cannot be read.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -13,13 +13,13 @@ use super::drawing::{Moment, numbers_in_recording};
 use super::page::kept;
 use crate::words::failure::Failure;
 
-/// The reader looks at one of them at a time.
+/// On a page. The reader looks at one of them at a time.
 const FILES_MAX: usize = 20;
-/// An earlier recording of the same name may have left many more.
+/// How many are opened: an earlier recording of the same name may have left many more.
 const LOOKED_MAX: usize = 200;
-/// Of 65,536 classes with long names.
+/// Enough for 65,536 classes with long names.
 const FILE_BYTES_MAX: u64 = 64 << 20;
-/// As on the screen.
+/// As many kinds as on the screen.
 const KINDS_MAX: usize = 10;
 
 /// What a page shows of them.
@@ -82,7 +82,7 @@ fn named(recording: &Path) -> Vec<PathBuf> {
     found.into_iter().rev().map(|(_, path)| path).collect()
 }
 
-/// In a folder such as /tmp anybody may put one beside the recording, and its advice would be read as genba's.
+/// In a folder such as /tmp anybody may put a file beside the recording, and a reader would take its advice for genba's.
 fn check_owner(path: &Path, recording: &Path) -> Result<(), Failure> {
     let of_recording = std::fs::metadata(recording).map(|found| found.uid()).ok();
     let is_known = |uid: u32| uid == 0 || uid == geteuid().as_raw() || Some(uid) == of_recording;

@@ -1,5 +1,5 @@
 //! How long threads were ready to run and had no CPU, by the kernel's count.
-//! Owns: which part of it is of the time that is compared. Never: a count by samples alone: they only share out what the kernel counted.
+//! Owns: which part of that falls into the time that is compared. Never: counts by samples alone: they only share out what the kernel counted.
 
 use std::collections::HashMap;
 

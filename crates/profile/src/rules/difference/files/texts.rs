@@ -1,5 +1,5 @@
-//! Texts of files, as far as they tell a file that was renamed from another one that took its name.
-//! Owns: when two texts are of one file. Never: keeps a text: hashes of its lines tell.
+//! Texts of files, to tell a file that was renamed from another one that took its name.
+//! Owns: when two texts are those of one file. Never: keeps a text: hashes of its lines are enough.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 

@@ -1,6 +1,6 @@
-//! Code that is in no file, as `python -c` and `exec` run it: many texts are called `<string>`. Where no text of it is known, the lengths of
+//! Code that is in no file, as `python -c` and `exec` run it: many texts are called `<string>`. If no text of it is known, the lengths of
 //! location tables tell them apart.
-//! Owns: which of them is which in another recording. Never: compares the lengths of two CPythons, which compile one text to other tables.
+//! Owns: which of them is which in another recording. Never: compares lengths from two CPythons, which compile one text to different tables.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -1,5 +1,5 @@
-//! A file of `--gc-cycles`: the page that was kept there.
-//! Owns: which files are such ones, and what their JSON leaves out. Never: believes that its numbers fit each other.
+//! Reads a file of `--gc-cycles` back into a page.
+//! Owns: which files are of that kind, and the parts of a page that their JSON leaves out. Never: assumes that the numbers agree with each other.
 
 use std::collections::HashMap;
 use std::io::ErrorKind;
@@ -14,14 +14,14 @@ use crate::read;
 use crate::verbs::heap::page::FORMAT as FORMAT_OF_HEAP;
 use crate::words::failure::{self, Failure};
 
-/// What is looked at first.
+/// What is read first: whether the rest can be understood.
 #[derive(Deserialize)]
 struct Head {
     format: String,
     version: u32,
 }
 
-/// `limit`: so many kinds are left.
+/// `limit`: how many kinds to keep.
 pub fn open(path: &Path, limit: Option<usize>) -> Result<Page, Failure> {
     read::check_is_no_pipe(path)?;
     let bytes = std::fs::read(path).map_err(|error| unreadable(path, &error))?;
@@ -40,7 +40,7 @@ fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
     }
 }
 
-/// Why bytes are no page.
+/// Why the bytes are not a page.
 #[derive(Debug)]
 struct Unfit {
     why: String,
