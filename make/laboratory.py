@@ -39,7 +39,7 @@ def main() -> int:
     page = PAGE.read_text()
     (before, _, rest), (_, _, after) = page.partition(BEGIN), page.partition(END)
     if END not in rest:
-        sys.exit(f"error: {PAGE} has not the two marks\nhint: {BEGIN} and {END}")
+        sys.exit(f"error: {PAGE} lacks the two marks\nhint: {BEGIN} and {END}")
     tables = (equal_table(equal), SLOWER, slower_table(slower), ADVISED, advised_table(advised))
     PAGE.write_text("\n\n".join((before + BEGIN, *tables, END + after)))
     print(f"{PAGE}: {len(rows)} rows of the laboratory")

@@ -8,7 +8,7 @@ import { MomentsPart } from "./moments";
 const place = document.createElement("section");
 place.className = "gc-cycles";
 place.setAttribute("aria-label", "Garbage in cycles");
-// Those move what is selected in the call tree. A graph that is wider than its place is scrolled by them.
+// In the viewer, arrow keys move the selection in the call tree. Here they scroll a graph that is wider than its place.
 place.addEventListener("keydown", (event) => {
   if (event.key.startsWith("Arrow")) event.stopPropagation();
 });
