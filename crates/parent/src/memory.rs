@@ -5,11 +5,11 @@
 #[cfg(target_env = "gnu")]
 const MAPPED_BYTES: std::ffi::c_int = 1 << 20;
 
-/// As the GNU library has it, each large piece that is freed raises that bound, up to 32 MB: the next ones come from heaps that only shrink at
-/// their end, and each thread may have its own.
+/// By default the GNU library raises that bound with each large piece that is freed, up to 32 MB: the next pieces then come from heaps that only
+/// shrink at their end, and each thread may have its own.
 #[cfg(target_env = "gnu")]
 pub fn give_large_pieces_back() {
-    // SAFETY: plain numbers. Where it fails, all stays as it was.
+    // SAFETY: it takes plain numbers. If it fails, nothing changes.
     unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, MAPPED_BYTES) };
 }
 

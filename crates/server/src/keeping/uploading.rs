@@ -27,14 +27,14 @@ use crate::words::random;
 
 /// Of one part. What comes in one request is kept in memory until it is whole.
 pub const CHUNK_BYTES_MAX: usize = 4 << 20;
-/// A part is a file and a row. A recording may have so many of any size, one more for each `SMALL_BYTES` of it, and one for each second since
+/// A part is a file and a row. A recording may have this many of any size, one more for each `SMALL_BYTES` of it, and one for each second since
 /// its upload began: `genba run --push` sends once a second what the file has grown by, and beside that only parts that are not small.
 const PARTS: u64 = 1_000;
 /// Whoever has more may send a small one so long after the last one: a server's clock that was set knows no age.
 const PART_EVERY_MS: u64 = 1_000;
 /// The smallest that `genba push` cuts a longer rest into (crates/cli/src/upload/sending.rs).
 const SMALL_BYTES: u64 = 64 << 10;
-/// For whoever has too many parts: one more is taken by then.
+/// For a client that has sent too many parts: the server takes one more by then.
 const PART_RETRY_S: u32 = 1;
 /// How often somebody else may delete the same content while it is put.
 const TRIES: u32 = 50;

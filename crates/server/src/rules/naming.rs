@@ -38,7 +38,7 @@ pub fn check_fragment(fragment: &str) -> Result<(), Problem> {
     let is_fragment = fragment.is_empty() || fragment.starts_with('#');
     if !is_plain || !is_fragment {
         return Err(Problem::bad_request("what a link opens at begins with # and has no blanks")
-            .detail("letters that are not of ASCII are written as %XX, as a browser does"));
+            .detail("characters outside ASCII are written as %XX, as a browser does"));
     }
     match fragment.len() {
         ..=FRAGMENT_LETTERS_MAX => Ok(()),

@@ -305,7 +305,7 @@ fn refused(why: &str) -> String {
         "cannot be shown",
         &format!(
             "<h1>This comparison cannot be shown</h1>\n<pre>error: {why}</pre>\n<p>Its address says what to keep. Patterns there have no look-around (<code>(?=…)</code>, \
-            <code>(?&lt;!…)</code>) and no references back (<code>\\1</code>).</p>\n"
+            <code>(?&lt;!…)</code>) and no backreferences (<code>\\1</code>).</p>\n"
         ),
     )
 }
