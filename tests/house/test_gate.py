@@ -1,7 +1,9 @@
 """The gate (make/gate.py) on parts of its own: each kind of failure makes it red, and the last lines say which and how to repeat it."""
 
 import json
+import re
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
@@ -119,10 +121,16 @@ def test_what_nextest_writes(room: Path) -> None:
     )
 
 
-def test_what_node_writes() -> None:
-    log = "ℹ tests 3\nℹ pass 2\nℹ fail 1\nℹ skipped 0\n\n✖ failing tests:\n\ntest at ../tests/page/view.test.mjs:12:1\n✖ a page (3ms)\n"
-    again = "cd web && node --test ../tests/page/view.test.mjs"
-    assert gate.read_node(log, "web") == Outcome(Counts(2, 1, 0), (Failure("web ../tests/page/view.test.mjs", "✖ a page (3ms)", again),))
+def test_what_node_writes(tmp_path: Path) -> None:
+    """By what `npm test` asks it to write: without that, node 20 writes another form into a file than on a terminal."""
+    script = json.loads((REPOSITORY / "web/package.json").read_text())["scripts"]["test"]
+    [reporter] = re.findall(r"--test-reporter=\S+", script)
+    (tmp_path / "one.test.mjs").write_text('import { test } from "node:test";\ntest("a page", () => {});\ntest("no page", () => { throw new Error("none"); });\n')
+    wrote = subprocess.run(["node", "--test", reporter, "one.test.mjs"], cwd=tmp_path, capture_output=True, text=True)
+    made = gate.read_node(wrote.stdout, "web")
+    assert wrote.returncode != 0 and made.counts == Counts(1, 1, 0)
+    [failure] = made.failures
+    assert failure.test.endswith("one.test.mjs") and failure.message.startswith("✖ no page") and failure.command.startswith("cd web && node --test "), failure
 
 
 def test_each_part_needs_parts_that_are_there() -> None:

@@ -85,9 +85,10 @@ def test_threads_and_handlers(workshop: Workshop, kind: str) -> None:
 def test_a_forked_child_counts_for_itself(workshop: Workshop) -> None:
     made, known = run(workshop, "forks", tries=1)
     page = made.report_json("--weight", "copied")
-    # A child that is begun in the middle of a recording has its own count; what it copies before its own sampler begins is in no sample.
+    # A child that is begun in the middle of a recording has its own count; what it copies before its own sampler begins is in no sample. The first
+    # sample of each of the five tells what was copied beside since the one before, too.
     assert known <= page["copied_bytes"] <= known + 5 * BESIDE_MAX
-    assert 0 < row_of(made, "of_bytes")["copied_bytes"] <= 1.001 * known
+    assert 0 < row_of(made, "of_bytes")["copied_bytes"] <= page["copied_bytes"]
     processes = made.check().stdout.count("  copied: ")
     assert processes == 5
 

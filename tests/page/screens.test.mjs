@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { before, test } from "node:test";
+import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { openPage } from "./chromium.mjs";
 import { closed, useChromium } from "./viewer-page.mjs";
@@ -59,11 +59,10 @@ else:
     child.wait()
 `;
 
-const at = useChromium();
-before(() => {
+const at = useChromium(({ folder }) => {
   assert.ok(existsSync(GENBA), `${GENBA} is not there: run \`make build\` first`);
-  const genba = (...words) => execFileSync(GENBA, words, { cwd: at.folder, stdio: ["ignore", "pipe", "pipe"] });
-  writeFileSync(join(at.folder, "shop.py"), PROGRAM);
+  const genba = (...words) => execFileSync(GENBA, words, { cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
+  writeFileSync(join(folder, "shop.py"), PROGRAM);
   genba("run", "--quiet", "--mem", "--gc", "--heap-every", "1s", "-o", "shop.genba", PYTHON, "shop.py");
   genba("html", "shop.genba", "-o", "shop.html");
   genba("html", "--before-time", "500ms..1500ms", "--after-time", "1500ms..2500ms", "shop.genba", "-o", "times.html");

@@ -3,8 +3,9 @@ import assert from "node:assert/strict";
 import { after, before } from "node:test";
 import { openPage, pageOf, withChromium } from "./chromium.mjs";
 
-/** One Chromium for all tests of a file: `at.browser` and `at.folder` are there when the first begins. */
-export function useChromium() {
+/** One Chromium for all tests of a file: `at.browser` and `at.folder` are there when the first begins. A file with work of its own in that folder
+ * hands it over: node does not wait for one `before` until it begins the next. */
+export function useChromium(prepare = () => {}) {
   const at = { browser: null, folder: null };
   let finish;
   before(async () => {
@@ -14,6 +15,7 @@ export function useChromium() {
     const { handles, done } = await started;
     Object.assign(at, handles);
     finish = done;
+    await prepare(at);
   });
   after(() => finish?.());
   return at;
