@@ -1,7 +1,5 @@
-"""`genba attach` to programs that are running: what it records is true, and the program does not know it was there.
-
-What a program answers is compared with what it answers when nobody looks.
-"""
+"""`genba attach` to programs that are running: what it records is true, and the program, whose answers are compared with those it gives when nobody
+looks, does not know it was there."""
 
 import os
 import random
