@@ -210,6 +210,23 @@ def test_what_is_no_such_file(tmp_path: Path, content: str | None, flags: tuple[
     assert (done.returncode, done.stdout) == (code, "") and words in done.stderr, done
 
 
+@pytest.mark.parametrize("verb", ["gc", "report", "html"])
+@pytest.mark.parametrize(
+    ("name", "content", "hint"),
+    [
+        ("app.cycles-1.json", {"format": "genba-gc-cycles", "version": 1}, "hint: genba gc cycles app.cycles-1.json\n"),
+        ("app.heap-1.json", {"format": "genba-heap", "version": 1}, "hint: genba heap diff app.heap-1.json OTHER "),
+        ("app.json", {"version": 1}, "hint: genba run app.py makes one\n"),
+    ],
+)
+def test_such_a_file_in_place_of_a_recording(tmp_path: Path, verb: str, name: str, content: dict, hint: str) -> None:
+    for indent in (None, 2):
+        (tmp_path / name).write_text(json.dumps(content, indent=indent) + "\n")
+        done = genba(verb, name, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (1, "") and done.stderr.startswith(f"error: {name} is not a recording\n"), done
+        assert hint in done.stderr, done.stderr
+
+
 def test_zero_is_no_process(tmp_path: Path) -> None:
     done = genba("gc", "cycles", "0", cwd=tmp_path)
     assert done.returncode == 2 and "expected the number of a process; genba ps lists those of Python" in done.stderr, done.stderr

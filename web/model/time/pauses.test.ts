@@ -37,6 +37,10 @@ test("columns become rows, and must fit each other", () => {
   assert.throws(() => decoded({ rows: { ...PAGE.rows, process: [0, 0, 2, 0] } }), Damaged);
 });
 
+test("collections in increments are told as such", () => {
+  assert.deepEqual([decoded().isIncremental, decoded({ incremental: true }).isIncremental], [false, true]);
+});
+
 test("a range of time and a process keep what began in them", () => {
   const kept = (time: [number, number] | null, process: number | null): number[] =>
     keptPauses(decoded(), { time: time === null ? null : { start: time[0] as Ns, end: time[1] as Ns }, process: process as ProcessIndex | null }).map(({ at }) => at);

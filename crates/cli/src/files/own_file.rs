@@ -60,6 +60,15 @@ impl Content {
     }
 }
 
+/// The kind of JSON that a file of genba's is: what its first key, `format`, says.
+pub fn format_of(bytes: &[u8]) -> Option<&[u8]> {
+    let begin = bytes.get(..BEGIN_BYTES).unwrap_or(bytes);
+    let mut parts = begin.split(|byte| *byte == b'"');
+    let [before, key, between] = [parts.next()?, parts.next()?, parts.next()?];
+    let is_first = before.trim_ascii() == b"{" && key == b"format" && between.trim_ascii() == b":";
+    if is_first { parts.next() } else { None }
+}
+
 impl std::fmt::Display for Content {
     fn fmt(&self, page: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -69,5 +78,25 @@ impl std::fmt::Display for Content {
             Content::Prof => page.write_str("it is a .prof file"),
             Content::Foreign(begin) => write!(page, "it begins with \"{begin}\""),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::format_of;
+
+    #[test]
+    fn json_says_what_it_is() {
+        let kinds = [
+            "{\n  \"format\": \"genba-heap\",\n  \"version\": 1",
+            "{\"format\":\"genba-gc-cycles\",\"version\":1}",
+            "{\"version\": 1, \"format\": \"genba-heap\"}",
+            "[\"format\", \"genba-heap\"]",
+            "{\"format\"",
+            "",
+        ];
+        let kinds = kinds.map(|text| format_of(text.as_bytes()));
+        assert_eq!(kinds[..2], [Some(b"genba-heap".as_slice()), Some(b"genba-gc-cycles".as_slice())]);
+        assert_eq!(kinds[2..], [None; 4]);
     }
 }

@@ -13,9 +13,10 @@ use genba_profile::build::{self, Additions, Import};
 use genba_profile::difference_view::bins_of;
 use genba_profile::figures;
 use genba_profile::profile::Profile;
+use genba_profile::shell;
 use genba_profile::window::{Bins, Window};
 
-use crate::files::own_file::Content;
+use crate::files::own_file::{Content, format_of};
 use crate::finish;
 use crate::words::failure::{Failure, say};
 use crate::words::memory_share;
@@ -255,15 +256,25 @@ fn import(path: &Path, bytes: &[u8], left: Option<Left>) -> Result<Imported, Fai
                 .detail(format!("it needs more than {most} of memory, the most that genba takes: {share}"))
                 .hint(memory_share::HINT)
         }
-        _ => not_read(path, &refused),
+        _ => not_read(path, bytes, &refused),
     })
 }
 
-fn not_read(path: &Path, why: &Refused) -> Failure {
-    let path = path.display();
+fn not_read(path: &Path, bytes: &[u8], why: &Refused) -> Failure {
+    let (path, word) = (path.display(), shell::path(path));
     match why {
         Refused::Unknown { .. } => {
-            Failure::no(format!("{path} is not a recording")).detail(why.to_string()).hint("genba run app.py makes one")
+            let failure = Failure::no(format!("{path} is not a recording"));
+            // They lie beside recordings, and are named like them.
+            match format_of(bytes) {
+                Some(b"genba-gc-cycles") => failure
+                    .detail("it has the garbage in cycles before one collection, as --gc-cycles keeps it")
+                    .hint(format!("genba gc cycles {word}")),
+                Some(b"genba-heap") => failure
+                    .detail("it is a heap by class, as --heap-every and genba heap -o keep it")
+                    .hint(format!("genba heap diff {word} OTHER compares it with a later one")),
+                _ => failure.detail(why.to_string()).hint("genba run app.py makes one"),
+            }
         }
         Refused::Unsupported(_) | Refused::TooLarge { .. } => {
             Failure::no(format!("{path} cannot be read")).detail(why.to_string())

@@ -205,4 +205,13 @@ mod tests {
             ["not freed: 2 objects that nothing in use refers to and the collector cannot free (gc.garbage)"]
         );
     }
+
+    #[test]
+    fn collections_in_increments_are_told_as_such() {
+        let with = |is_incremental| gaps(&Summary { is_incremental, ..Summary::default() });
+        assert!(with(false).is_empty());
+        let lines = with(true);
+        let [line] = lines.as_slice() else { panic!("{lines:?}") };
+        assert!(line.starts_with("CPython 3.14.0 to 3.14.4 collect in increments: generation 1 is one"), "{line}");
+    }
 }
