@@ -120,6 +120,27 @@ def test_heaps_and_what_requests_lose(tmp_path: Path) -> None:
 
 
 @in_long_runs
+def test_a_server_that_is_looked_at(tmp_path: Path) -> None:
+    _, data, _ = bench("--parts", "served_heap", folder=tmp_path, LOOKS="3")
+    found = {row["goal"]: row for row in data["goals"]}
+    slowest = found["heap: 99 % of requests to a server with threads take at most, 3 looks in a row"]
+    lost = found["heap: requests to it lose with each of these looks"]
+    assert slowest["value"] > 0 and " ms, alone " in slowest["yardstick"] and "resident memory grew by " in lost["yardstick"], found
+
+
+@in_long_runs
+def test_what_clients_of_real_servers_wait(tmp_path: Path) -> None:
+    words, data, _ = bench("--parts", "out_of_band", folder=tmp_path, OUT_OF_BAND="20")
+    goals = {row["goal"]: row for row in data["goals"]}
+    for server in ("gunicorn", "uvicorn", "uWSGI"):
+        row = goals.get(f"genba.gc: 99 % of requests to {server} take at most, collections behind the response")
+        if row is None:
+            assert f"genba.gc with {server}: not run: no " in words
+        else:
+            assert row["value"] > 0 and row["bound"] > 0 and " with collections within; " in row["yardstick"], row
+
+
+@in_long_runs
 def test_equal_and_different_commands_in_turns(tmp_path: Path) -> None:
     _, data, _ = bench("--parts", "turns", folder=tmp_path, COMPARISONS="1")
     found = {row["goal"]: row for row in data["goals"]}

@@ -17,8 +17,8 @@ import machine
 import recordings
 import table
 from goals import (
-    allocations, attach, copies, crowd, faulthandler, gc, handler, heap, memory, page, reading, real, sampler, server, shared, short_threads, size,
-    snippets, startup, trace, turns, viewer,
+    allocations, attach, copies, crowd, faulthandler, gc, handler, heap, memory, out_of_band, page, reading, real, sampler, served_heap, server,
+    shared, short_threads, size, snippets, startup, trace, turns, viewer,
 )
 from row import Row
 from runs import Measured
@@ -44,8 +44,10 @@ ABSOLUTE = {
     "copies": copies,
     "allocations": allocations,
     "gc": gc,
+    "out_of_band": out_of_band,
     "trace": trace,
     "heap": heap,
+    "served_heap": served_heap,
     "turns": turns,
     "snippets": snippets,
     "threads": short_threads,
