@@ -72,7 +72,8 @@ def test_what_no_object_explains_is_said(workshop: Workshop) -> None:
         assert 60 * MB <= page["unaccounted_bytes"] < 90 * MB
         assert page["resident_bytes"] == pytest.approx(program.status("VmRSS") * 1024, abs=8 * MB)
         done = genba("heap", str(program.pid))
-        line = re.search(r"^(\S+ MB) of (\S+ MB) resident belong to objects that genba sizes, \S+ MB to files such as libraries, (\S+ MB) to neither", done.stdout, re.MULTILINE)
+        line = re.search(r"^(\S+ MB) of (\S+ MB) resident belong to objects that genba sizes, \S+ MB to files such as libraries, (\S+ MB) to neither: ", done.stdout, re.MULTILINE)
+        assert "objects that were not reached, and what its allocators keep\n" in done.stdout
         assert line and 60 <= float(line[3].split()[0]) < 90, done.stdout
         assert program.end() == {"kept": 6}
 

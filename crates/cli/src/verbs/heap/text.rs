@@ -97,7 +97,7 @@ fn memory(page: &Page) -> String {
             )
         } else {
             format!(
-                "{} of {} resident belong to objects that genba sizes, {} to files such as libraries, {} to neither: memory of C code, and what its allocators keep\n",
+                "{} of {} resident belong to objects that genba sizes, {} to files such as libraries, {} to neither: memory of C code, objects that were not reached, and what its allocators keep\n",
                 size(bytes),
                 size(resident),
                 size(files),
