@@ -15,6 +15,7 @@ use crate::system::proc::{ContainerLeft, clock_ns, container_left, monotonic_ns,
 use crate::system::symbols;
 use genba_heap::answer::Outcome;
 use genba_heap::pieces::{COPIED_PART, Head, InPlace, Moment, SMALL_BYTES, copied_at_most, tables_at_most};
+use genba_python::interpreter::collector::IN_INCREMENTS;
 use genba_python::memory::{Address, Memory};
 use genba_signal::memory::WordsByKernel;
 use std::borrow::Cow;
@@ -32,8 +33,6 @@ const CYCLES_APART: u64 = 100;
 const CYCLES_APART_NS: u64 = 1_000_000_000;
 /// No walk for cycles holds the program for longer: servers end workers that say nothing for some tens of seconds.
 const CYCLES_NS_MAX: u64 = 5_000_000_000;
-/// `Py_Version` of 3.14.0 to 3.14.4, whose collections look at a part of the objects. Partner: crates/python/src/interpreter/collector.rs.
-const COLLECT_IN_INCREMENTS: core::ops::Range<u64> = 0x030e_0000..0x030e_05f0;
 const DEVICES: [&str; 3] = ["/dev/nvidia", "/dev/kfd", "/dev/dri"];
 
 struct Wanted {
@@ -160,7 +159,7 @@ fn cycles_before_collection(wanted: &'static Wanted, state: u64) {
     if began_ns < CYCLES_FROM_NS.load(SeqCst) || tell_unknown(Moment::Cycles) {
         return;
     }
-    if COLLECT_IN_INCREMENTS.contains(&wanted.python) {
+    if u32::try_from(wanted.python).is_ok_and(|version| IN_INCREMENTS.contains(&version)) {
         if !wanted.is_told.swap(true, SeqCst) {
             tell(&request(wanted, Moment::Cycles, InPlace::Not, false), Outcome::Unknown);
         }

@@ -14,6 +14,9 @@ const COUNT: u64 = 20;
 /// The two low bits of a link are flags of the collector's.
 const LINK: u64 = !3;
 
+/// `Py_Version` of 3.14.0 to 3.14.4: a collection looks at a part of the objects.
+pub const IN_INCREMENTS: core::ops::Range<u32> = 0x030e_0000..0x030e_05f0;
+
 /// How a collector goes through its objects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
@@ -39,7 +42,7 @@ impl Collector {
     /// `version`: as `Py_Version` has it.
     #[must_use]
     pub fn of(layout: &Layout, version: u32) -> Option<Collector> {
-        let incremental = (0x030e_0000..0x030e_05f0).contains(&version);
+        let incremental = IN_INCREMENTS.contains(&version);
         let (generations, collecting, callbacks, total, pending) = match layout.minor {
             11..=13 => (24, 200, 216, 224, 232),
             14 => (24, 192, 208, 240, 248),
