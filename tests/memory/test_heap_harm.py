@@ -17,7 +17,7 @@ import pytest
 
 from compiled import package_folder
 from entered import on, running
-from recording import Workshop, binary, genba
+from recording import REPOSITORY, Workshop, binary, genba
 from running_program import Program, started, until
 from soak import SOAK
 from test_heap import WAYS, counts, ended_well, heap, heaped, state
@@ -122,6 +122,66 @@ def test_no_handler_of_forks_runs(workshop: Workshop) -> None:
             assert heap(program, "--fork")["walked"] == "copy"
         stdout, stderr = program.process.communicate("\n", timeout=60)
         assert (program.process.returncode, stdout) == (-signal.SIGABRT, "went on\n"), stderr
+
+
+@pytest.fixture(scope="session")
+def no_malloc(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    built = tmp_path_factory.mktemp("no_malloc") / "no_malloc.so"
+    command = ["cc", "-O2", "-fno-builtin", "-shared", "-fPIC", str(REPOSITORY / "tests/programs/no_malloc.c"), "-o", str(built)]
+    subprocess.run(command, check=True)
+    return built
+
+
+# Objects of many kinds, and garbage. Its own child, in the end, asks for memory.
+MANY_KINDS = """
+import collections, ctypes, datetime, decimal, email.message, functools, gc, io, json, logging, os, re, resource, sys, unittest, weakref
+import xml.etree.ElementTree as tree
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+gc.disable()
+class Mine:
+    def method(self): return lambda: self
+class Slotted:
+    __slots__ = ("one", "__weakref__")
+def yields():
+    held = yield
+    yield held
+begun = yields()
+next(begun)
+mine, slotted = Mine(), Slotted()
+mine.itself, slotted.one = mine, [mine]
+kept = [
+    mine, slotted, begun, mine.method(), mine.method, weakref.ref(slotted), functools.partial(mine.method, 1), collections.deque(range(1_000)),
+    collections.OrderedDict(one=1), collections.Counter("abc"), collections.defaultdict(list), decimal.Decimal("1.5"),
+    datetime.datetime.now(datetime.timezone.utc), io.BytesIO(b"x" * 10_000), io.StringIO("text"), re.compile("a+"),
+    tree.fromstring("<one><two/></one>"), email.message.Message(), (ctypes.c_int * 10)(), memoryview(b"x"), range(10**20),
+    {number: str(number) for number in range(10_000)}, set(range(1_000)), map(str, []), iter({}), property(), object(),
+]
+for _ in range(100):
+    garbage = {}
+    garbage["key"] = garbage
+print("ready", flush=True)
+sys.stdin.readline()
+child = os.fork()
+if child == 0:
+    bytearray(1_000_000)
+    os._exit(0)
+print(json.dumps({"child": os.WTERMSIG(os.waitpid(child, 0)[1])}), flush=True)
+"""
+
+
+def test_a_copy_asks_no_allocator(workshop: Workshop, no_malloc: Path) -> None:
+    """A thread that the copy does not have may hold its locks. Objects are the C library's blocks here, too."""
+    command = [workshop.interpreter.path, workshop.write("kinds.py", MANY_KINDS)]
+    environment = workshop.place.environment({"LD_PRELOAD": workshop.take(no_malloc), "PYTHONMALLOC": "malloc"})
+    with running(workshop, command, env=environment) as program:
+        for flags in ((), ("--live-only",)):
+            page = heap(program, "--fork", *flags)
+            assert page["walked"] == "copy" and counts(page)["Mine"] == 1
+        for verb in (("heap", "refs", str(program.pid), "--class", "__main__.Mine"), ("gc", "cycles", str(program.pid))):
+            done = genba(*verb, "--fork")
+            assert done.returncode == 0, done.stderr
+        # Who does ask is ended.
+        assert program.end() == {"child": signal.SIGILL}
 
 
 # Its walk has no end, as in tests/programs/heaped.py: a copy lives for as long as its memory allows it.

@@ -118,6 +118,7 @@ TABLE: dict[str, Row] = {
     "tests/memory/test_copies.py::test_numpy": KINDS,
     "tests/memory/test_heap_ways.py": Spread(KINDS),
     "tests/memory/test_heap_harm.py": Spread(KINDS),
+    "tests/memory/test_heap_harm.py::test_a_copy_asks_no_allocator": KINDS,
     "tests/memory/test_heap_live.py": Spread(KINDS),
     "tests/memory/test_gc.py::test_collections_are_those_of_the_interpreter_s_own_ring": ("3.15",),
     "tests/memory/test_gc_cases.py": TWO,
