@@ -215,7 +215,7 @@ def test_what_is_no_such_file(tmp_path: Path, content: str | None, flags: tuple[
     ("name", "content", "hint"),
     [
         ("app.cycles-1.json", {"format": "genba-gc-cycles", "version": 1}, "hint: genba gc cycles app.cycles-1.json\n"),
-        ("app.heap-1.json", {"format": "genba-heap", "version": 1}, "hint: genba heap diff app.heap-1.json OTHER "),
+        ("app.heap-1.json", {"format": "genba-heap", "version": 1}, "hint: genba heap app.heap-1.json\n"),
         ("app.json", {"version": 1}, "hint: genba run app.py makes one\n"),
     ],
 )

@@ -217,13 +217,21 @@ def test_what_grew_between_two_looks(workshop: Workshop) -> None:
     )
     before, after = workshop.place.outside / "before.json", workshop.place.outside / "after.json"
     with started(workshop, program_file) as program:
-        assert genba("heap", str(program.pid), "-o", str(before)).returncode == 0
+        first = genba("heap", str(program.pid), "-o", str(before))
+        assert first.returncode == 0, first.stderr
         again = genba("heap", str(program.pid), "-o", str(before))
         assert again.returncode == 1 and "exists already" in again.stderr and "--force" in again.stderr
         program.process.stdin.write("\n")
         program.process.stdin.flush()
         assert program.process.stdout.readline() == "more\n"
         assert genba("heap", str(program.pid), "-o", str(after)).returncode == 0
+    # A file is shown as the process was.
+    assert genba("heap", str(before)).stdout == first.stdout
+    assert json.loads(genba("heap", str(before), "--format", "json").stdout) == json.loads(before.read_text())
+    assert " more class" in genba("heap", "before.json", "--limit", "2", cwd=before.parent).stdout
+    for flags in (["--collect"], ["--fork"], ["--live", "1s"], ["-o", "other.json"]):
+        wrong = genba("heap", "before.json", *flags, cwd=before.parent)
+        assert (wrong.returncode, wrong.stdout) == (2, "") and wrong.stderr.endswith("hint: genba heap before.json\n"), wrong
     page = json.loads(genba("heap", "diff", str(before), str(after), "--format", "json").stdout)
     leak = next(row for row in page["classes"] if row["name"] == "Leak")
     assert (leak["count_before"], leak["count_after"]) == (100, 350)
@@ -232,9 +240,10 @@ def test_what_grew_between_two_looks(workshop: Workshop) -> None:
     recording = workshop.place.outside / "app.genba"
     recording.write_bytes(b"GENBA\xff\xfe\x00")
     for path in (workshop.place.outside / "grows.py", recording):
-        wrong = genba("heap", "diff", str(path), str(after))
-        assert wrong.returncode == 1 and f"{path} is no heap that genba has kept" in wrong.stderr
-        assert "hint: genba heap PID -o FILE keeps one" in wrong.stderr
+        for words in (["diff", str(path), str(after)], [str(path)]):
+            wrong = genba("heap", *words)
+            assert (wrong.returncode, wrong.stdout) == (1, "") and f"{path} is no heap that genba has kept" in wrong.stderr
+            assert "hint: genba heap PID -o FILE keeps one" in wrong.stderr
 
 
 def test_what_is_kept_is_for_its_owner_alone(workshop: Workshop) -> None:

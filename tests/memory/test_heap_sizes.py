@@ -103,3 +103,7 @@ def test_a_heap_that_was_kept_before_is_still_read(workshop: Workshop) -> None:
     after.write_text(json.dumps(page))
     done = genba("heap", "diff", str(before), str(after))
     assert done.returncode == 0 and "no class changed" in done.stdout, done.stderr
+    old["classes"] = [{**row, "count": 2**64 - 1, "bytes": 2**64 - 1, "name": "\x1b[31m"} for row in old["classes"]]
+    before.write_text(json.dumps({**old, "python": "3\x1b[31m", "moment": "\x1b", "walked": "\x1b"}))
+    done = genba("heap", str(before))
+    assert done.returncode == 0 and "resident" not in done.stdout and "\x1b" not in done.stdout, done

@@ -87,6 +87,8 @@ def test_at_intervals(workshop: Workshop) -> None:
         assert page["argv"][-1].endswith("app.py") and page["python"] == workshop.interpreter.version
     first, second, *_ = sorted(workshop.place.outside.glob("*.heap-*.json"))
     assert "genba heap diff " in run.stderr and "bytes" in genba_said("heap", "diff", first, second)
+    shown = genba_said("heap", second)
+    assert shown.startswith("process ") and "\nkept during a recording (interval)\nwalked in place" in shown, shown
     times = [page["walked_realtime_ns"] for page in pages]
     assert times == sorted(times)
     # The recording has the same, for the page.

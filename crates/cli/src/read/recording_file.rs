@@ -272,7 +272,7 @@ fn not_read(path: &Path, bytes: &[u8], why: &Refused) -> Failure {
                     .hint(format!("genba gc cycles {word}")),
                 Some(b"genba-heap") => failure
                     .detail("it is a heap by class, as --heap-every and genba heap -o keep it")
-                    .hint(format!("genba heap diff {word} OTHER compares it with a later one")),
+                    .hint(format!("genba heap {word}")),
                 _ => failure.detail(why.to_string()).hint("genba run app.py makes one"),
             }
         }

@@ -1,4 +1,4 @@
-//! `genba heap`: which classes fill the heap of a running Python process.
+//! `genba heap`: which classes fill the heap of a running Python process, or filled it when a file was kept.
 //! Owns: the options, what is printed and what is kept. Never: reads the heap itself: the agent walks it, inside the process.
 
 pub mod asking;
@@ -11,11 +11,11 @@ mod refs;
 pub mod text;
 pub mod ways;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueHint};
 use genba_process::facts::Facts;
 use genba_process::interpreter::{self, Interpreter};
 use genba_profile::figures;
@@ -25,7 +25,7 @@ use crate::read;
 use crate::verbs::attach::entering;
 use crate::words::durations;
 use crate::words::failure::{Failure, say};
-use crate::words::pids;
+use crate::words::pids::{self, Target};
 use crate::words::progress::during;
 use crate::words::refused::refused;
 use asking::Wants;
@@ -35,16 +35,16 @@ use page::{Format, TOP};
 
 #[derive(Args)]
 #[command(
-    override_usage = "genba heap [OPTIONS] PID\n       genba heap diff BEFORE AFTER\n       genba heap refs PID --class CLASS",
+    override_usage = "genba heap [OPTIONS] PID|FILE\n       genba heap diff BEFORE AFTER\n       genba heap refs PID --class CLASS",
     args_conflicts_with_subcommands = true
 )]
 pub struct Arguments {
     #[command(subcommand)]
     question: Option<Question>,
 
-    /// The process; genba ps lists those of Python
-    #[arg(value_name = "PID", value_parser = pids::pid)]
-    pid: Option<u32>,
+    /// The process; genba ps lists those of Python. Or a file that -o or a recording has kept
+    #[arg(value_name = "PID|FILE", value_parser = pids::process_or_file, value_hint = ValueHint::FilePath)]
+    target: Option<Target>,
 
     /// Walk a copy of the process, or fail: the program is held only while the copy is made
     #[arg(long, conflicts_with = "in_place")]
@@ -98,8 +98,13 @@ pub fn heap(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Some(Question::Refs(arguments)) => return refs::refs(arguments),
         None => {}
     }
-    let Some(pid) = arguments.pid else {
-        return Err(Failure::usage("no process is named").hint("genba heap PID; genba ps lists the Python processes"));
+    let pid = match &arguments.target {
+        Some(Target::Process(pid)) => *pid,
+        Some(Target::File(path)) => return kept(arguments, path),
+        None => {
+            let failure = Failure::usage("no process is named");
+            return Err(failure.hint("genba heap PID; genba ps lists the Python processes"));
+        }
     };
     if let Some(path) = arguments.output.as_deref().filter(|path| path.exists() && !arguments.force) {
         return Err(Failure::no(format!("{} exists already", path.display())).hint("--force replaces it"));
@@ -119,16 +124,31 @@ pub fn heap(arguments: &Arguments) -> Result<ExitCode, Failure> {
         page.write(path, arguments.force)?;
         say(&format!("kept in {} · next: genba heap diff {} LATER", path.display(), shell::path(path)));
     }
-    match arguments.format {
-        Format::Text => read::print(&text::text(&page, arguments.top))?,
-        Format::Json => read::print(&page.json()?)?,
-    }
+    print(arguments, &page)?;
     if let Some(every_ns) = arguments.live {
         growing(&page, arguments.top, Duration::from_nanos(every_ns), &interrupt, || {
             look(&interpreter::find(pid).map_err(|refusal| refused(&refusal))?)
         })?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A heap that was walked before.
+fn kept(arguments: &Arguments, path: &Path) -> Result<ExitCode, Failure> {
+    let asks_a_process = arguments.fork || arguments.in_place || arguments.collect || arguments.live_only;
+    if asks_a_process || arguments.live.is_some() || arguments.output.is_some() {
+        return Err(Failure::usage("a file is shown as it was kept: only --limit and --format apply to it")
+            .hint(format!("genba heap {}", shell::path(path))));
+    }
+    print(arguments, &diff::read_page(path)?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(arguments: &Arguments, page: &page::Page) -> Result<(), Failure> {
+    match arguments.format {
+        Format::Text => read::print(&text::text(page, arguments.top)),
+        Format::Json => read::print(&page.json()?),
+    }
 }
 
 /// Prints what has grown since the first page, until Ctrl-C or the end of the process.

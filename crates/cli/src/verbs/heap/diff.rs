@@ -85,7 +85,8 @@ pub fn growth(before: &Page, after: &Page, top: usize) -> String {
     text(before, after, &changes(before, after), top)
 }
 
-fn read_page(path: &Path) -> Result<Page, Failure> {
+/// A file of a heap.
+pub fn read_page(path: &Path) -> Result<Page, Failure> {
     let cannot = |detail: String| {
         Failure::no(format!("{} is no heap that genba has kept", path.display()))
             .detail(detail)

@@ -13,7 +13,7 @@ pub fn text(page: &Page, top: usize) -> String {
     let mut text = format!(
         "process {} · CPython {} · {}, {} in {}\n\n",
         page.pid,
-        page.python,
+        printable(&page.python),
         figures::counted(page.objects, "object", "objects"),
         figures::size(page.bytes),
         figures::counted(page.classes.len() as u64, "class", "classes"),
@@ -32,7 +32,10 @@ pub fn text(page: &Page, top: usize) -> String {
     }
     let rest: Vec<_> = page.classes.iter().skip(shown).collect();
     if !rest.is_empty() {
-        let (bytes, count) = rest.iter().fold((0, 0), |(bytes, count), row| (bytes + row.bytes, count + row.count));
+        let (bytes, count) = rest.iter().fold((0_u64, 0_u64), |(bytes, count), row| {
+            // A file may say anything.
+            (bytes.saturating_add(row.bytes), count.saturating_add(row.count))
+        });
         text.push_str(&format!(
             "{:>10} {:>5} % {:>13} {:>10}  {} (--limit 0 shows all)\n",
             figures::size(bytes),
@@ -49,7 +52,11 @@ pub fn text(page: &Page, top: usize) -> String {
 
 /// How it was done, what that cost, and what is missing.
 pub fn how(page: &Page) -> String {
-    let mut text = walk(page);
+    let mut text = match &page.moment {
+        Some(moment) => format!("kept during a recording ({})\n", printable(moment)),
+        None => String::new(),
+    };
+    text.push_str(&walk(page));
     if let Some(collection) = page.collection {
         text.push_str(&format!(
             "a full collection came first: it found {} in {}, with finalizers of the program\n",
@@ -84,7 +91,7 @@ fn marked(row: &Row) -> String {
 /// How much of the memory the table explains.
 fn memory(page: &Page) -> String {
     let mut text = String::new();
-    let bytes = page.bytes + page.garbage.map_or(0, |garbage| garbage.bytes);
+    let bytes = page.bytes.saturating_add(page.garbage.map_or(0, |garbage| garbage.bytes));
     if let (Some(resident), Some(files), Some(rest)) =
         (page.resident_bytes, page.resident_files_bytes, page.unaccounted_bytes)
     {
