@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use rustix::fs::Mode;
 
+use crate::keeping::grown::Grown;
 use crate::keeping::keeper::Keeper;
 use crate::reading::{Answers, Limits, Workers};
 use crate::storage::database::{Database, FILE, UNFINISHED};
@@ -47,8 +48,8 @@ impl Place {
         let scratch = self.scratch()?;
         let arguments = ["serve", "read-one"].map(Into::into).to_vec();
         let answers = Answers::new(Workers::new(program.to_owned(), arguments, READING), ANSWERS_BYTES_MAX);
-        let clearing = Arc::default();
-        Ok(Open { keeper: Keeper { database, store, answers, scratch, recording_bytes_max, clearing } })
+        let (grown, clearing) = (Grown::default(), Arc::default());
+        Ok(Open { keeper: Keeper { database, store, answers, scratch, grown, recording_bytes_max, clearing } })
     }
 
     /// 404 where there is nothing yet: a chore looks after what is there, and a folder that somebody mistyped stays as it is.

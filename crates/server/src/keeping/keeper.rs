@@ -1,25 +1,24 @@
-//! The recordings of a server: made, read, renamed, deleted.
+//! The recordings of a server: made, sent, renamed, deleted.
 //! Owns: the steps that touch both the database and the store, in an order in which a crash loses nothing that was acknowledged.
 //! Never: decides who may do it (`rules/access.rs`); decodes a recording (`reading/` asks another process).
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{Stream, TryStreamExt, stream};
-use tempfile::NamedTempFile;
-use tokio::io::AsyncWriteExt;
 use tokio::sync::Mutex;
 
-use crate::reading::{Answers, Facts, Unread};
+use crate::keeping::grown::Grown;
+use crate::reading::{Answers, Facts};
 use crate::rules::naming::TAGS_MAX;
 use crate::storage::database::Database;
 use crate::storage::recordings::{self, Known, Recording, State};
-use crate::storage::store::{Store, scratch_failed};
+use crate::storage::store::Store;
 use crate::storage::terms::{self, Kind};
 use crate::storage::tokens::commit;
-use crate::storage::{chunks, contents, links, scratch};
+use crate::storage::{chunks, contents, links};
 use crate::words::moment::now_ms;
 use crate::words::problem::Problem;
 use crate::words::random;
@@ -29,12 +28,16 @@ const RESERVE_BYTES: u64 = 16 << 20;
 /// Whoever deletes waits so long for the room. A store that does not answer would keep all who delete waiting, one behind the other.
 pub(super) const CLEARED_WITHIN: Duration = Duration::from_secs(10);
 
+/// A clone keeps the same recordings.
+#[derive(Clone)]
 pub struct Keeper {
     pub database: Database,
     pub store: Store,
     pub answers: Answers,
     /// For files that exist only while somebody reads them.
     pub scratch: PathBuf,
+    /// Of recordings that grow, and are read meanwhile.
+    pub grown: Grown,
     pub recording_bytes_max: u64,
     /// Of whoever deletes contents that nobody uses.
     pub clearing: Arc<Mutex<()>>,
@@ -47,21 +50,6 @@ pub struct New {
     pub tags: Vec<String>,
     pub live: bool,
     pub owner: String,
-}
-
-/// A file with the bytes of a recording.
-pub enum Readable {
-    Stored(PathBuf),
-    Scratch(NamedTempFile),
-}
-
-impl AsRef<Path> for Readable {
-    fn as_ref(&self) -> &Path {
-        match self {
-            Readable::Stored(path) => path,
-            Readable::Scratch(file) => file.path(),
-        }
-    }
 }
 
 impl Keeper {
@@ -118,23 +106,7 @@ impl Keeper {
         }
     }
 
-    /// All bytes that were acknowledged, in a file.
-    pub async fn readable(&self, recording: &Recording) -> Result<Readable, Problem> {
-        let Some(sha256) = &recording.sha256 else {
-            return self.scratch_of_chunks(recording, |_| {}).await.map(Readable::Scratch);
-        };
-        let key = self.store.content(sha256);
-        if let Some(path) = self.store.file(&key) {
-            check_whole(recording, self.store.bytes_of(&key).await?.unwrap_or_default())?;
-            return Ok(Readable::Stored(path));
-        }
-        let (scratch, mut file) = self.scratch_file()?;
-        check_whole(recording, self.store.copy_into(&key, &mut file, |_| {}).await?)?;
-        file.flush().await.map_err(|error| scratch_failed(&error))?;
-        Ok(Readable::Scratch(scratch))
-    }
-
-    /// The same as a stream, which needs no room on the disk.
+    /// All bytes that were acknowledged, as a stream, which needs no room on the disk.
     pub async fn pieces(
         &self,
         recording: &Recording,
@@ -154,57 +126,6 @@ impl Keeper {
                 async move { store.stream(&key).await }
             })
             .try_flatten())
-    }
-
-    /// The same as the process that reads wants it.
-    pub async fn file_to_read(&self, recording: &Recording) -> Result<Readable, Unread> {
-        self.readable(recording).await.map_err(Unread::NotFetched)
-    }
-
-    /// The chunks of an open recording one behind the other; `seen` gets each piece.
-    pub(super) async fn scratch_of_chunks(
-        &self,
-        recording: &Recording,
-        mut seen: impl FnMut(&[u8]) + Send,
-    ) -> Result<NamedTempFile, Problem> {
-        let (scratch, mut file) = self.scratch_file()?;
-        let mut bytes = 0;
-        for chunk in chunks::of_recording(&self.database, &recording.id).await? {
-            if bytes >= recording.bytes {
-                break;
-            }
-            if chunk.starts_at != bytes {
-                let words = format!("{} at {bytes}", recording.id);
-                return Err(Problem::internal("a part of an upload is missing", &words).lasting());
-            }
-            let key = chunk.object.as_str().into();
-            let copied = match self.store.copy_into(&key, &mut file, &mut seen).await {
-                Ok(copied) => copied,
-                Err(problem) => {
-                    let is_lasting = self.is_lost(&key).await.unwrap_or_default();
-                    return Err(Problem { is_lasting, ..problem });
-                }
-            };
-            if copied != chunk.bytes {
-                let words = format!("{}: {copied} of {} bytes of {}", recording.id, chunk.bytes, chunk.object);
-                return Err(Problem::internal("a part of an upload is damaged", &words).lasting());
-            }
-            bytes += copied;
-        }
-        file.flush().await.map_err(|error| scratch_failed(&error))?;
-        match bytes == recording.bytes {
-            true => Ok(scratch),
-            // Somebody sealed it in between, and its parts are gone.
-            false => Err(Problem::new(503, "the recording changed while it was read").hint("ask again")),
-        }
-    }
-
-    pub(super) fn scratch_file(&self) -> Result<(NamedTempFile, tokio::fs::File), Problem> {
-        let made = scratch::make(&self.scratch).and_then(|scratch| {
-            let file = scratch.reopen()?;
-            Ok((scratch, tokio::fs::File::from_std(file)))
-        });
-        made.map_err(|error| scratch_failed(&error))
     }
 
     /// Another name, other tags, or both. The rest stays as it is by then, whoever changed it last.
@@ -251,6 +172,7 @@ impl Keeper {
         let mut transaction = self.database.begin().await?;
         let deleted = recordings::delete(&mut transaction, &recording.id, untouched).await?;
         let Some(used) = deleted else { return Ok(false) };
+        self.grown.forget(&recording.id);
         chunks::delete(&mut transaction, &recording.id).await?;
         terms::delete(&mut transaction, &recording.id).await?;
         links::delete(&mut transaction, &recording.id).await?;
@@ -274,7 +196,7 @@ impl Keeper {
         runtime.block_on(async { test(Keeper::in_folder(folder.path()).await).await });
     }
 
-    async fn in_folder(folder: &Path) -> Keeper {
+    async fn in_folder(folder: &std::path::Path) -> Keeper {
         let limits = crate::reading::Limits {
             at_once: 1,
             memory_bytes: 1 << 30,
@@ -289,6 +211,7 @@ impl Keeper {
             store: Store::embedded(folder).expect("a store"),
             answers: Answers::new(workers, 1 << 20),
             scratch: folder.to_owned(),
+            grown: Grown::default(),
             recording_bytes_max: 1 << 20,
             clearing: Arc::default(),
         }
@@ -299,15 +222,6 @@ impl Keeper {
         let (name, owner) = ("app.genba".to_owned(), "lena".to_owned());
         self.create(New { name, host: None, tags: Vec::new(), live: true, owner }).await.expect("a recording")
     }
-}
-
-/// What is read of half a content would be remembered when the whole is back.
-fn check_whole(recording: &Recording, found_bytes: u64) -> Result<(), Problem> {
-    if found_bytes == recording.bytes {
-        return Ok(());
-    }
-    let words = format!("{}: {found_bytes} of {} bytes are in the store", recording.id, recording.bytes);
-    Err(Problem::internal("the content of a recording is lost or cut", &words).hint("push the same file again"))
 }
 
 /// What somebody said of it.

@@ -4,6 +4,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Instant;
 
 use object_store::path::Path as Key;
 use sqlx::{Any, Transaction};
@@ -42,6 +43,7 @@ pub struct Cleared {
 impl Keeper {
     /// Once now, as a server does each hour.
     pub async fn clear(&self) -> Result<Cleared, Problem> {
+        self.grown.forget_unread(Instant::now());
         let mut cleared = Cleared { files: self.clear_files().await?, ..Cleared::default() };
         if let Some(days) = settings::keep_days(&self.database).await? {
             cleared.recordings = self.prune(now_ms() - i64::from(days) * DAY_MS).await?;

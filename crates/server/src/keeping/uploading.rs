@@ -4,16 +4,13 @@
 
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
-use futures_util::Stream;
+use bytes::Bytes;
 use object_store::path::Path as Key;
 use sha2::{Digest, Sha256};
 use sqlx::{Any, Transaction};
 
-use crate::keeping::keeper::{CLEARED_WITHIN, Keeper, New, known};
+use crate::keeping::keeper::{CLEARED_WITHIN, Keeper, known};
 use crate::reading::{Asker, Unread};
-use crate::rules::pace::Pace;
-use crate::rules::room::Taken;
 use crate::storage::chunks::{self, Chunk};
 use crate::storage::contents::{self, Presence};
 use crate::storage::database::roll_back;
@@ -180,6 +177,7 @@ impl Keeper {
             return Err(stands_at(recording.bytes, "the upload is not as long as that")
                 .detail(format!("{} bytes are here, {} were named", recording.bytes, expected.bytes)));
         }
+        self.grown.forget(&recording.id);
         // Once as a scratch file, once as the content.
         self.check_room(recording.bytes.saturating_mul(2))?;
         let mut hash = Sha256::new();
@@ -195,6 +193,7 @@ impl Keeper {
 
     /// A live recording that nobody went on with. Its parts stay: whoever sent it may go on after all.
     pub async fn seal_quiet(&self, recording: &Recording) -> Result<Recording, Problem> {
+        self.grown.forget(&recording.id);
         self.check_room(recording.bytes.saturating_mul(2))?;
         let mut hash = Sha256::new();
         let scratch = self.scratch_of_chunks(recording, |piece| hash.update(piece)).await?;
@@ -214,46 +213,6 @@ impl Keeper {
             self.delete_parts(parts).await;
         }
         Ok(())
-    }
-
-    /// A whole recording in one request. `room`: for one part of it in memory.
-    pub async fn upload<Failed: std::fmt::Display>(
-        &self,
-        new: New,
-        body: impl Stream<Item = Result<Bytes, Failed>> + Send,
-        room: Taken,
-    ) -> Result<Recording, Problem> {
-        let recording = self.create(New { live: false, ..new }).await?;
-        let uploaded = self.upload_into(recording.clone(), body, room).await;
-        if uploaded.is_err() {
-            // It was never acknowledged, and nobody knows its name.
-            let _ = self.delete(&recording).await;
-        }
-        uploaded
-    }
-
-    async fn upload_into<Failed: std::fmt::Display>(
-        &self,
-        mut recording: Recording,
-        body: impl Stream<Item = Result<Bytes, Failed>> + Send,
-        room: Taken,
-    ) -> Result<Recording, Problem> {
-        let mut body = std::pin::pin!(body);
-        let (mut pace, mut part) = (Pace::begin(), BytesMut::new());
-        while let Some(mut piece) = pace.next(&mut body).await? {
-            while !piece.is_empty() {
-                let left = CHUNK_BYTES_MAX - part.len();
-                part.extend_from_slice(&piece.split_to(left.min(piece.len())));
-                if part.len() == CHUNK_BYTES_MAX {
-                    let whole = room.beside(part.split().freeze());
-                    recording.bytes = self.append(&recording, recording.bytes, whole).await?;
-                }
-            }
-        }
-        recording.bytes = self.append(&recording, recording.bytes, room.beside(part.freeze())).await?;
-        // A seal may wait for its turn, and holds none of it.
-        drop(room);
-        self.seal(&recording, None).await
     }
 
     /// Under its hash, once it is known to be a recording.

@@ -33,8 +33,15 @@ pub async fn insert(
 
 /// From the recording's beginning on.
 pub async fn of_recording(database: &Database, recording: &str) -> Result<Vec<Chunk>, Problem> {
+    of_recording_behind(database, recording, 0).await
+}
+
+/// Those that begin behind its first `from` bytes.
+pub async fn of_recording_behind(database: &Database, recording: &str, from: u64) -> Result<Vec<Chunk>, Problem> {
     let mut statement = Statement::new("SELECT starts_at, bytes, object FROM chunks WHERE recording = ");
     statement.value(recording.to_owned());
+    statement.say(" AND starts_at >= ");
+    statement.value(stored(from));
     statement.say(" ORDER BY starts_at");
     let rows = statement.rows(database).await?;
     rows.iter()

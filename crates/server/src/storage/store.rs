@@ -1,6 +1,8 @@
 //! Where the bytes of recordings are: a folder on this disk, or a bucket of any engine that speaks S3's protocol.
 //! Owns: names of objects, and that what was put is on the disk when `put` returns. Never: writes over an object with other bytes.
 
+mod sending;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,11 +12,12 @@ use futures_util::{StreamExt, stream};
 use object_store::aws::AmazonS3Builder;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path as Key;
-use object_store::{Error, ObjectStore, ObjectStoreExt, RetryConfig, WriteMultipart};
+use object_store::{Error, ObjectStore, ObjectStoreExt, RetryConfig};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::Semaphore;
 use url::Url;
 
+use crate::storage::store::sending::Sending;
 use crate::words::problem::{Problem, log};
 use crate::words::random;
 
@@ -123,37 +126,24 @@ impl Store {
         self.objects.put(key, bytes.into()).await.map(drop).map_err(|error| failed("put", &error))
     }
 
-    /// A whole file, in parts where it is large. It waits for its turn without a limit of its own, and without bytes in memory.
+    /// A whole file, in parts where it is large. It waits for its turn without a limit of its own, and without bytes in memory. Dropped in the
+    /// middle, it leaves no part in the store.
     pub async fn put_file(&self, key: &Key, file: &Path) -> Result<(), Problem> {
         let _turn = self.put_turns.acquire().await;
-        let unread = |error: std::io::Error| Problem::internal("a scratch file", &error);
-        let mut source = tokio::fs::File::open(file).await.map_err(unread)?;
-        let mut part = read_part(&mut source).await.map_err(unread)?;
+        let mut source = tokio::fs::File::open(file).await.map_err(|error| unread(&error))?;
+        let part = read_part(&mut source).await.map_err(|error| unread(&error))?;
         if part.len() < PART_BYTES {
             return self.put(key, part.into()).await;
         }
         let upload = self.objects.put_multipart(key).await.map_err(|error| failed("put", &error))?;
-        let mut upload = WriteMultipart::new_with_chunk_size(upload, PART_BYTES);
-        let mut written: Result<(), Error> = Ok(());
-        while !part.is_empty() && written.is_ok() {
-            upload.put(part.into());
-            written = upload.wait_for_capacity(PARTS_AT_ONCE).await;
-            part = match read_part(&mut source).await {
-                Ok(part) => part,
-                Err(error) => {
-                    let _ = upload.abort().await;
-                    return Err(unread(error));
-                }
-            };
-        }
-        let finished = match written {
-            Ok(()) => upload.finish().await.map(drop),
-            Err(error) => {
-                let _ = upload.abort().await;
-                Err(error)
+        let mut sending = Sending::begin(upload, PART_BYTES);
+        match send(&mut sending, part, &mut source).await {
+            Ok(()) => sending.finish().await.map_err(|error| failed("put", &error)),
+            Err(problem) => {
+                sending.give_up().await;
+                Err(problem)
             }
-        };
-        finished.map_err(|error| failed("put", &error))
+        }
     }
 
     /// Appends an object to a file, and shows each piece to `seen`.
@@ -257,6 +247,20 @@ pub struct Listed {
     pub key: Key,
     pub bytes: u64,
     pub age_ms: i64,
+}
+
+/// That part, and all behind it.
+async fn send(sending: &mut Sending, first: Vec<u8>, source: &mut tokio::fs::File) -> Result<(), Problem> {
+    let mut part = first;
+    while !part.is_empty() {
+        sending.put(part.into(), PARTS_AT_ONCE).await.map_err(|error| failed("put", &error))?;
+        part = read_part(source).await.map_err(|error| unread(&error))?;
+    }
+    Ok(())
+}
+
+fn unread(error: &std::io::Error) -> Problem {
+    Problem::internal("a scratch file", error)
 }
 
 async fn read_part(source: &mut tokio::fs::File) -> std::io::Result<Vec<u8>> {

@@ -1,0 +1,203 @@
+//! The bytes of a recording in one file, for the process that reads it and for its seal.
+//! Owns: that the file holds what was acknowledged, no more and no less. Never: decodes it.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+use tokio::fs::File;
+use tokio::io::AsyncWriteExt;
+
+use crate::keeping::grown::Growing;
+use crate::keeping::keeper::Keeper;
+use crate::reading::Unread;
+use crate::storage::recordings::Recording;
+use crate::storage::store::scratch_failed;
+use crate::storage::{chunks, scratch};
+use crate::words::problem::Problem;
+
+/// A file with the bytes of a recording.
+pub enum Readable {
+    Stored(PathBuf),
+    Scratch(NamedTempFile),
+}
+
+impl AsRef<Path> for Readable {
+    fn as_ref(&self) -> &Path {
+        match self {
+            Readable::Stored(path) => path,
+            Readable::Scratch(file) => file.path(),
+        }
+    }
+}
+
+impl Keeper {
+    /// All bytes that were acknowledged, in a file.
+    pub async fn readable(&self, recording: &Recording) -> Result<Readable, Problem> {
+        let Some(sha256) = &recording.sha256 else {
+            return self.scratch_of_growing(recording).await.map(Readable::Scratch);
+        };
+        let key = self.store.content(sha256);
+        if let Some(path) = self.store.file(&key) {
+            check_whole(recording, self.store.bytes_of(&key).await?.unwrap_or_default())?;
+            return Ok(Readable::Stored(path));
+        }
+        let (scratch, mut file) = self.scratch_file()?;
+        check_whole(recording, self.store.copy_into(&key, &mut file, |_| {}).await?)?;
+        file.flush().await.map_err(|error| scratch_failed(&error))?;
+        Ok(Readable::Scratch(scratch))
+    }
+
+    /// The same as the process that reads wants it.
+    pub async fn file_to_read(&self, recording: &Recording) -> Result<Readable, Unread> {
+        self.readable(recording).await.map_err(Unread::NotFetched)
+    }
+
+    /// A live recording is read each time it grows: each of its parts is opened once, by the first reading that wants it.
+    async fn scratch_of_growing(&self, recording: &Recording) -> Result<NamedTempFile, Problem> {
+        let place = if recording.live { self.grown.of(&recording.id) } else { None };
+        let Some(place) = place else { return self.scratch_of_chunks(recording, |_| {}).await };
+        let mut kept = place.lock().await;
+        // It is taken: where this reading fails or is dropped in the middle, the next one begins anew.
+        let mut growing = match kept.take() {
+            Some(growing) => growing,
+            None => Growing::begin(&self.scratch).map_err(|error| scratch_failed(&error))?,
+        };
+        if growing.bytes < recording.bytes {
+            let options = File::options().append(true).open(growing.file.path()).await;
+            let mut file = options.map_err(|error| scratch_failed(&error))?;
+            self.copy_chunks(recording, growing.bytes, &mut file, |_| {}).await?;
+            growing.bytes = recording.bytes;
+        }
+        // Its own file for whoever reads it: this one grows. Where it can, the file system copies nothing.
+        let (from, folder, bytes) = (growing.file.path().to_owned(), self.scratch.clone(), recording.bytes);
+        let copied = tokio::task::spawn_blocking(move || first_bytes(&from, bytes, &folder)).await;
+        let copied = copied.map_err(|error| Problem::internal("a scratch file", &error))?;
+        *kept = Some(growing);
+        copied.map_err(|error| scratch_failed(&error))
+    }
+
+    /// The chunks of an open recording one behind the other; `seen` gets each piece.
+    pub(super) async fn scratch_of_chunks(
+        &self,
+        recording: &Recording,
+        seen: impl FnMut(&[u8]) + Send,
+    ) -> Result<NamedTempFile, Problem> {
+        let (scratch, mut file) = self.scratch_file()?;
+        self.copy_chunks(recording, 0, &mut file, seen).await?;
+        Ok(scratch)
+    }
+
+    /// Those behind its first `from` bytes, to the end of a file that holds these.
+    async fn copy_chunks(
+        &self,
+        recording: &Recording,
+        from: u64,
+        file: &mut File,
+        mut seen: impl FnMut(&[u8]) + Send,
+    ) -> Result<(), Problem> {
+        let mut bytes = from;
+        for chunk in chunks::of_recording_behind(&self.database, &recording.id, from).await? {
+            if bytes >= recording.bytes {
+                break;
+            }
+            if chunk.starts_at != bytes {
+                let words = format!("{} at {bytes}", recording.id);
+                return Err(Problem::internal("a part of an upload is missing", &words).lasting());
+            }
+            let key = chunk.object.as_str().into();
+            let copied = match self.store.copy_into(&key, file, &mut seen).await {
+                Ok(copied) => copied,
+                Err(problem) => {
+                    let is_lasting = self.is_lost(&key).await.unwrap_or_default();
+                    return Err(Problem { is_lasting, ..problem });
+                }
+            };
+            if copied != chunk.bytes {
+                let words = format!("{}: {copied} of {} bytes of {}", recording.id, chunk.bytes, chunk.object);
+                return Err(Problem::internal("a part of an upload is damaged", &words).lasting());
+            }
+            bytes += copied;
+        }
+        file.flush().await.map_err(|error| scratch_failed(&error))?;
+        match bytes == recording.bytes {
+            true => Ok(()),
+            // Somebody sealed it in between, and its parts are gone.
+            false => Err(Problem::new(503, "the recording changed while it was read").hint("ask again")),
+        }
+    }
+
+    fn scratch_file(&self) -> Result<(NamedTempFile, File), Problem> {
+        let made = scratch::make(&self.scratch).and_then(|scratch| {
+            let file = scratch.reopen()?;
+            Ok((scratch, File::from_std(file)))
+        });
+        made.map_err(|error| scratch_failed(&error))
+    }
+}
+
+fn first_bytes(from: &Path, bytes: u64, folder: &Path) -> std::io::Result<NamedTempFile> {
+    let scratch = scratch::make(folder)?;
+    let copied = std::io::copy(&mut std::fs::File::open(from)?.take(bytes), &mut scratch.as_file())?;
+    match copied == bytes {
+        true => Ok(scratch),
+        false => Err(std::io::ErrorKind::UnexpectedEof.into()),
+    }
+}
+
+/// What is read of half a content would be remembered when the whole is back.
+fn check_whole(recording: &Recording, found_bytes: u64) -> Result<(), Problem> {
+    if found_bytes == recording.bytes {
+        return Ok(());
+    }
+    let words = format!("{}: {found_bytes} of {} bytes are in the store", recording.id, recording.bytes);
+    Err(Problem::internal("the content of a recording is lost or cut", &words).hint("push the same file again"))
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    async fn grown(keeper: &Keeper, recording: &Recording, part: &'static str) -> Recording {
+        keeper.append(recording, recording.bytes, Bytes::from_static(part.as_bytes())).await.expect("a part");
+        keeper.find(&recording.id).await.expect("it is there")
+    }
+
+    async fn read(keeper: &Keeper, recording: &Recording) -> Result<String, Problem> {
+        let file = keeper.readable(recording).await?;
+        Ok(std::fs::read_to_string(&file).expect("text"))
+    }
+
+    #[test]
+    fn what_was_read_of_a_recording_that_grows_is_not_opened_again() {
+        Keeper::in_new_folder(async |keeper| {
+            let first = grown(&keeper, &keeper.begun().await, "one ").await;
+            assert_eq!(read(&keeper, &first).await.as_deref(), Ok("one "));
+            let parts = chunks::of_recording(&keeper.database, &first.id).await.expect("parts");
+            // Nobody could open it again.
+            keeper.store.delete(&parts[0].object.as_str().into()).await.expect("it is deleted");
+            let second = grown(&keeper, &first, "two").await;
+            assert_eq!(read(&keeper, &second).await.as_deref(), Ok("one two"));
+            // As for whoever has the row of a moment ago.
+            assert_eq!(read(&keeper, &first).await.as_deref(), Ok("one "));
+            // A seal believes the store alone.
+            keeper.seal_quiet(&second).await.expect_err("a part is lost");
+            assert_eq!(read(&keeper, &second).await.expect_err("it is opened anew").status, 500);
+        });
+    }
+
+    #[test]
+    fn a_reading_that_failed_in_the_middle_is_not_gone_on_with() {
+        Keeper::in_new_folder(async |keeper| {
+            let first = grown(&keeper, &keeper.begun().await, "one ").await;
+            read(&keeper, &first).await.expect("it is read");
+            let second = grown(&keeper, &first, "two").await;
+            // More than there is.
+            let ahead = Recording { bytes: second.bytes + 1, ..second.clone() };
+            assert_eq!(read(&keeper, &ahead).await.expect_err("it is not there").status, 503);
+            assert_eq!(read(&keeper, &second).await.as_deref(), Ok("one two"));
+        });
+    }
+}
