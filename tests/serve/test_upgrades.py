@@ -1,7 +1,9 @@
 """A data folder outlives versions: the first one's opens, `check` finds what is damaged, and a backup made while uploads run restores to what was acknowledged."""
 
 import concurrent.futures
+import contextlib
 import shutil
+import sqlite3
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -47,6 +49,10 @@ def test_a_data_folder_of_every_version_opens(servers: Callable[..., Server], ve
     assert sorted(server.client().get(f"/s/{code}").status in (200, 303) for code in codes) == [False, True]
     assert client.get("/api/settings").expect(200).json()["keep_days"] == 36500
     assert server.stop() == 0 and server.verb("check").returncode == 0
+    with contextlib.closing(sqlite3.connect(server.data / "genba.sqlite")) as database:
+        counted = database.execute("SELECT name, parts, (SELECT COUNT(*) FROM chunks WHERE recording = id) FROM recordings").fetchall()
+    # The live one was uploaded in one part, before parts were counted in its row.
+    assert all(parts == found for _, parts, found in counted) and ("open.genba", 1, 1) in counted, counted
     assert files_of(kept) == before
 
 

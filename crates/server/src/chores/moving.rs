@@ -58,6 +58,7 @@ const TABLES: [(&str, &[&str]); 8] = [
             "touched_ms#",
             "sealed_ms#",
             "bytes#",
+            "parts#",
             "sha256",
             "program",
             "cpu_ns#",

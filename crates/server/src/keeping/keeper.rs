@@ -68,6 +68,7 @@ impl Keeper {
             touched_ms: now_ms,
             sealed_ms: None,
             bytes: 0,
+            parts: 0,
             sha256: None,
             facts: None,
         };

@@ -71,7 +71,7 @@ impl Keeper {
         if length == 0 {
             return Ok(end);
         }
-        self.check_parts(recording, length, end).await?;
+        check_parts(recording, length, end)?;
         self.check_room(length)?;
         let key = self.store.new_part(&recording.id)?;
         self.store.put(&key, bytes).await?;
@@ -96,24 +96,6 @@ impl Keeper {
                 Err(stands_at(now.bytes, "the upload does not end there"))
             }
         }
-    }
-
-    /// 429 where the recording has as many parts as one of its length and age may have. One that is not small allows for itself, and one that
-    /// comes in time always may.
-    async fn check_parts(&self, recording: &Recording, length: u64, end: u64) -> Result<(), Problem> {
-        let now_ms = now_ms();
-        // In both directions: a clock may have been set back since.
-        if length >= SMALL_BYTES || now_ms.abs_diff(recording.touched_ms) >= PART_EVERY_MS {
-            return Ok(());
-        }
-        let parts = chunks::number(&self.database, &recording.id).await?;
-        if parts < parts_max(end, now_ms.saturating_sub(recording.created_ms)) {
-            return Ok(());
-        }
-        let problem = Problem::new(429, "the upload comes in too many small parts")
-            .detail(format!("{parts} parts are here, with {} bytes", recording.bytes))
-            .hint(format!("send parts of {SMALL_BYTES} bytes or more, or one a second"));
-        Err(Problem { retry_after_s: Some(PART_RETRY_S), ..problem })
     }
 
     /// Its row, not committed. None: the upload does not end there any more.
@@ -309,6 +291,24 @@ impl Keeper {
     }
 }
 
+/// 429 where the recording has as many parts as one of its length and age may have. One that is not small allows for itself, and one that
+/// comes in time always may.
+fn check_parts(recording: &Recording, length: u64, end: u64) -> Result<(), Problem> {
+    let now_ms = now_ms();
+    // In both directions: a clock may have been set back since.
+    if length >= SMALL_BYTES || now_ms.abs_diff(recording.touched_ms) >= PART_EVERY_MS {
+        return Ok(());
+    }
+    let parts = recording.parts;
+    if parts < parts_max(end, now_ms.saturating_sub(recording.created_ms)) {
+        return Ok(());
+    }
+    let problem = Problem::new(429, "the upload comes in too many small parts")
+        .detail(format!("{parts} parts are here, with {} bytes", recording.bytes))
+        .hint(format!("send parts of {SMALL_BYTES} bytes or more, or one a second"));
+    Err(Problem { retry_after_s: Some(PART_RETRY_S), ..problem })
+}
+
 /// Of a recording of that length, so long after its upload began.
 fn parts_max(bytes: u64, age_ms: i64) -> u64 {
     // Another server's clock may be ahead.
@@ -357,15 +357,10 @@ mod tests {
     fn small_parts_have_a_bound_that_grows_with_bytes_and_time() {
         Keeper::in_new_folder(async |keeper| {
             let begun = keeper.begun().await;
-            let mut transaction = keeper.database.begin().await.expect("a transaction");
-            for number in 0..PARTS {
-                // Somewhere behind the bytes of this test.
-                let chunk = Chunk { starts_at: (1 << 30) + number, bytes: 1, object: String::new() };
-                chunks::insert(&mut transaction, &begun.id, &chunk).await.expect("a row");
-            }
-            commit(transaction).await.expect("all rows");
             let append = async |touched_ms: i64, bytes: u64, created_ms: i64, part: &'static [u8]| {
-                let now = Recording { bytes, created_ms, touched_ms, ..begun.clone() };
+                // As if it had had many before.
+                let parts = PARTS + keeper.find(&begun.id).await.expect("it is there").parts;
+                let now = Recording { bytes, parts, created_ms, touched_ms, ..begun.clone() };
                 keeper.append(&now, bytes, Bytes::from_static(part)).await
             };
             // However slow the test is, no second of it counts: neither as age, nor behind the last part.

@@ -51,13 +51,6 @@ pub async fn of_recording_behind(database: &Database, recording: &str, from: u64
         .collect()
 }
 
-/// How many a recording has.
-pub async fn number(database: &Database, recording: &str) -> Result<u64, Problem> {
-    let mut statement = Statement::new("SELECT COUNT(*) AS parts FROM chunks WHERE recording = ");
-    statement.value(recording.to_owned());
-    statement.rows(database).await?.first().map_or(Ok(0), |row| count(row, "parts"))
-}
-
 /// Whether there is one, as the transaction sees it.
 pub async fn are_any(transaction: &mut Transaction<'static, Any>, recording: &str) -> Result<bool, Problem> {
     let mut statement = Statement::new("SELECT starts_at FROM chunks WHERE recording = ");

@@ -55,8 +55,14 @@ const POSTGRES_LIMITS: [&str; 7] = [
 
 /// The tables, as they grew: number, name, statements. One that was released stays as it is for good. (`sqlx::migrate!` would compile all of sqlx, SQLite
 /// too, a second time for the macro.)
-const SQLITE: &[(i64, &str, &str)] = &[(1, "first", include_str!("../../migrations/sqlite/0001_first.sql"))];
-const POSTGRES: &[(i64, &str, &str)] = &[(1, "first", include_str!("../../migrations/postgres/0001_first.sql"))];
+const SQLITE: &[(i64, &str, &str)] = &[
+    (1, "first", include_str!("../../migrations/sqlite/0001_first.sql")),
+    (2, "parts", include_str!("../../migrations/sqlite/0002_parts.sql")),
+];
+const POSTGRES: &[(i64, &str, &str)] = &[
+    (1, "first", include_str!("../../migrations/postgres/0001_first.sql")),
+    (2, "parts", include_str!("../../migrations/postgres/0002_parts.sql")),
+];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {

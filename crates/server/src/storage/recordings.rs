@@ -33,6 +33,8 @@ pub struct Recording {
     pub touched_ms: i64,
     pub sealed_ms: Option<i64>,
     pub bytes: u64,
+    /// In how many it was uploaded.
+    pub parts: u64,
     pub sha256: Option<String>,
     pub program: String,
     /// JSON as `reading::Facts` writes it.
@@ -52,7 +54,7 @@ pub struct Known {
 const OPEN: &str = "open";
 const SEALED: &str = "sealed";
 pub const COLUMNS: &str =
-    "id, name, state, live, owner, host, tags, created_ms, touched_ms, sealed_ms, bytes, sha256, program, facts";
+    "id, name, state, live, owner, host, tags, created_ms, touched_ms, sealed_ms, bytes, parts, sha256, program, facts";
 
 impl Recording {
     pub fn of_row(row: &AnyRow) -> Result<Recording, Problem> {
@@ -69,6 +71,7 @@ impl Recording {
             touched_ms: get(row, "touched_ms")?,
             sealed_ms: get(row, "sealed_ms")?,
             bytes: count(row, "bytes")?,
+            parts: count(row, "parts")?,
             sha256: get(row, "sha256")?,
             program: get(row, "program")?,
             facts: get(row, "facts")?,
@@ -165,7 +168,7 @@ pub async fn untouched(
     statement.rows(database).await?.iter().map(Recording::of_row).collect()
 }
 
-/// False: the upload's end is not there any more, or it is sealed.
+/// By one part. False: the upload's end is not there any more, or it is sealed.
 pub async fn grow(
     transaction: &mut Transaction<'static, Any>,
     id: &str,
@@ -175,7 +178,7 @@ pub async fn grow(
 ) -> Result<bool, Problem> {
     let mut statement = Statement::new("UPDATE recordings SET bytes = bytes + ");
     statement.value(stored(by_bytes));
-    statement.say(", touched_ms = ");
+    statement.say(", parts = parts + 1, touched_ms = ");
     statement.value(now_ms);
     statement.say(" WHERE state = 'open' AND id = ");
     statement.value(id.to_owned());

@@ -172,6 +172,7 @@ fn made_at(created_ms: i64) -> Recording {
         touched_ms: created_ms,
         sealed_ms: None,
         bytes: 0,
+        parts: 0,
         sha256: None,
         program: "app".to_owned(),
         facts: None,
