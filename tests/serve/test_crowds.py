@@ -10,7 +10,7 @@ import resource
 import select
 import socket
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from client import PROBLEM
@@ -157,21 +157,35 @@ def test_uploads_have_a_bounded_room_in_memory(team: Team, golden: bytes, tmp_pa
     assert team.pusher.append(of_pusher, 0, golden).expect(204).offset == len(golden)
 
 
-def test_answers_have_a_bounded_room_in_memory(team: Team, golden: bytes) -> None:
-    """For readers who ask and take nothing. They keep short answers from nobody, and long ones only from their own token."""
+@contextlib.contextmanager
+def stalled_readers(team: Team) -> Iterator[str]:
+    """As many of lena's as there is room for: they ask for a long answer and take nothing. The answer's path."""
     # Ten names of almost 1 MiB each, the most that a frame may have.
     stack = ";".join(f"f{number}_{'x' * 1_000_000}" for number in range(10))
     tree = f"/api/recordings/{team.lena.push(f'{stack} 3'.encode(), 'long.txt')['id']}/tree"
     length = len(team.lena.get(tree).expect(200).body)
     assert length > ANSWER_BYTES
     asked = f"GET {tree} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {team.tokens['lena']}\r\n\r\n".encode()
-    team.lena.push(golden)
     with contextlib.ExitStack() as waiting:
         for _ in range(ANSWERS_BYTES // length):
             reader = waiting.enter_context(socket.create_connection(("127.0.0.1", team.server.port), timeout=60))
             reader.sendall(asked)
             assert reader.recv(12) == b"HTTP/1.1 200"
+        yield tree
+
+
+def test_answers_have_a_bounded_room_in_memory(team: Team, golden: bytes) -> None:
+    """For readers who ask and take nothing. They keep short answers from nobody, and long ones only from their own token."""
+    team.lena.push(golden)
+    with stalled_readers(team) as tree:
         refused = team.lena.get(tree).expect(503)
         assert refused.kind == PROBLEM and int(refused.headers["Retry-After"]) > 0
         assert team.sam.get(tree).expect(200).body and team.lena.recordings()
     until(lambda: team.lena.get(tree).status == 200)
+
+
+def test_readers_who_take_nothing_give_their_room_back(team: Team) -> None:
+    """After half a minute, as those of a link do, who share one room."""
+    with stalled_readers(team) as tree:
+        team.lena.get(tree).expect(503)
+        until(lambda: team.lena.get(tree).status == 200)

@@ -4,6 +4,7 @@
 mod connections;
 mod local;
 mod making;
+mod paced;
 
 use std::future::Future;
 use std::net::SocketAddr;

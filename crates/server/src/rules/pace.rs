@@ -1,5 +1,5 @@
-//! How fast the body of a request must come: until it is whole, an upload keeps its room in memory, and every request its connection.
-//! Owns: the lowest rate, and the words for slower clients. Never: counts the time in which the server itself handles the bytes.
+//! How fast the body of a request must come, and an answer be taken: until it is whole, each keeps its room in memory and its connection.
+//! Owns: the lowest rates, and the words for slower clients. Never: counts the time in which the server itself handles the bytes.
 
 use std::fmt::Display;
 use std::time::{Duration, Instant};
@@ -13,23 +13,52 @@ use crate::words::problem::Problem;
 /// 64 KiB a second on average. `genba push` sends no more at once than goes through in time, 64 KiB at the least.
 const BOUNDS: Bounds =
     Bounds { quiet: Duration::from_secs(15), waited: Duration::from_secs(30), bytes: 30 * (64 << 10) };
+/// 16 KiB a second: a page cannot be read in smaller parts. The kernel asks for more once a third of its room is free, which may be a megabyte.
+pub const READERS: Bounds =
+    Bounds { quiet: Duration::from_secs(30), waited: Duration::from_secs(60), bytes: 60 * (16 << 10) };
 
 #[derive(Clone, Copy, Debug)]
-struct Bounds {
+pub struct Bounds {
     /// The longest wait for the next bytes.
-    quiet: Duration,
-    /// In this much waiting at least `bytes` must come.
+    pub quiet: Duration,
+    /// In this much waiting at least `bytes` must come, or go.
+    pub waited: Duration,
+    pub bytes: usize,
+}
+
+/// What came, or went, since the last look at it.
+#[derive(Debug)]
+pub struct Rate {
+    bounds: Bounds,
     waited: Duration,
     bytes: usize,
+}
+
+impl Rate {
+    pub fn within(bounds: Bounds) -> Rate {
+        Rate { bounds, waited: Duration::ZERO, bytes: 0 }
+    }
+
+    /// After a wait, and what it brought.
+    pub fn is_too_slow(&mut self, waited: Duration, bytes: usize) -> bool {
+        self.waited += waited;
+        self.bytes += bytes;
+        if self.waited < self.bounds.waited {
+            return false;
+        }
+        let is_too_slow = self.bytes < self.bounds.bytes;
+        if !is_too_slow {
+            (self.waited, self.bytes) = (Duration::ZERO, 0);
+        }
+        is_too_slow
+    }
 }
 
 /// Of one body.
 #[derive(Debug)]
 pub struct Pace {
-    bounds: Bounds,
-    /// Since the last look at the rate.
-    waited: Duration,
-    bytes: usize,
+    quiet: Duration,
+    rate: Rate,
 }
 
 impl Pace {
@@ -38,7 +67,7 @@ impl Pace {
     }
 
     fn within(bounds: Bounds) -> Pace {
-        Pace { bounds, waited: Duration::ZERO, bytes: 0 }
+        Pace { quiet: bounds.quiet, rate: Rate::within(bounds) }
     }
 
     /// None: the body's end. 408 where it comes too slowly, 400 where the connection ends before it does.
@@ -47,20 +76,15 @@ impl Pace {
         body: &mut (impl Stream<Item = Result<Bytes, Failed>> + Unpin),
     ) -> Result<Option<Bytes>, Problem> {
         let began = Instant::now();
-        let quiet = self.bounds.quiet;
+        let quiet = self.quiet;
         let next = timeout(quiet, body.next()).await;
         let next = next.map_err(|_| too_slow(format!("nothing came for {} s", quiet.as_secs())))?;
         let Some(piece) = next else { return Ok(None) };
         let piece = piece.map_err(|error| Problem::bad_request("the body was cut off").detail(error.to_string()))?;
-        self.waited += began.elapsed();
-        self.bytes += piece.len();
-        if self.waited >= self.bounds.waited {
-            if self.bytes < self.bounds.bytes {
-                return Err(too_slow(format!("{} bytes came in {} s", self.bytes, self.waited.as_secs())));
-            }
-            (self.waited, self.bytes) = (Duration::ZERO, 0);
+        match self.rate.is_too_slow(began.elapsed(), piece.len()) {
+            true => Err(too_slow(format!("{} bytes came in {} s", self.rate.bytes, self.rate.waited.as_secs()))),
+            false => Ok(Some(piece)),
         }
-        Ok(Some(piece))
     }
 }
 

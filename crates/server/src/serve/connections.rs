@@ -22,6 +22,8 @@ use tokio::task::{AbortHandle, JoinSet};
 use tower_service::Service;
 
 use crate::routes::exchange::visit::Visit;
+use crate::rules::pace::{Bounds, READERS};
+use crate::serve::paced::Paced;
 
 /// Of the descriptors that this process may have, at most half: the others are for files, the database and processes that read.
 const CONNECTIONS_MAX: usize = 4096;
@@ -38,6 +40,8 @@ const AGAIN: Duration = Duration::from_millis(200);
 pub struct Limits {
     pub connections_max: usize,
     pub header_time: Duration,
+    /// How fast an answer is taken at least.
+    pub readers: Bounds,
 }
 
 pub struct Connections {
@@ -73,7 +77,7 @@ impl Limits {
     fn at_most(connections_max: usize) -> Limits {
         let descriptors = getrlimit(Resource::Nofile).current.and_then(|count| usize::try_from(count).ok());
         let connections_max = descriptors.map_or(connections_max, |count| (count / 2).clamp(1, connections_max));
-        Limits { connections_max, header_time: HEADER_TIME }
+        Limits { connections_max, header_time: HEADER_TIME, readers: READERS }
     }
 }
 
@@ -152,7 +156,7 @@ impl Connections {
             .timer(TokioTimer::new())
             .header_read_timeout(self.limits.header_time)
             .max_buf_size(HEADERS_BYTES_MAX)
-            .serve_connection(TokioIo::new(stream), service);
+            .serve_connection(TokioIo::new(Paced::within(self.limits.readers, stream)), service);
         let mut ending = self.ending.clone();
         let task = self.tasks.spawn(async move {
             let mut connection = std::pin::pin!(connection);
@@ -196,6 +200,8 @@ mod tests {
 
     use super::*;
 
+    const FEW: Limits = Limits { connections_max: 3, header_time: HEADER_TIME, readers: READERS };
+
     /// `asks` runs beside a server that knows whoever asks for `/known`.
     fn beside(limits: Limits, asks: impl FnOnce(SocketAddr) + Send + 'static) {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
@@ -232,7 +238,7 @@ mod tests {
 
     #[test]
     fn the_longest_idle_stranger_goes_first_and_who_is_known_stays() {
-        beside(Limits { connections_max: 3, header_time: HEADER_TIME }, |address| {
+        beside(FEW, |address| {
             let connect = || TcpStream::connect(address).expect("a connection");
             let mut known = connect();
             assert!(ask(&mut known, "/known").starts_with("HTTP/1.1 200"));
@@ -247,7 +253,7 @@ mod tests {
 
     #[test]
     fn headers_that_are_too_long_are_not_kept() {
-        beside(Limits { connections_max: 3, header_time: HEADER_TIME }, |address| {
+        beside(FEW, |address| {
             let asked = |header_bytes: usize| {
                 let mut stream = TcpStream::connect(address).expect("a connection");
                 let header = "y".repeat(header_bytes);
@@ -264,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_connection_that_never_finishes_its_headers_ends() {
-        beside(Limits { connections_max: 3, header_time: Duration::from_millis(20) }, |address| {
+        beside(Limits { header_time: Duration::from_millis(20), ..FEW }, |address| {
             let mut silent = TcpStream::connect(address).expect("a connection");
             let mut slow = TcpStream::connect(address).expect("a connection");
             slow.write_all(b"GET / HTTP/1.1\r\nHo").expect("it is sent");
