@@ -5,6 +5,7 @@ import contextlib
 import hashlib
 import socket
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -164,6 +165,20 @@ def test_parts_of_a_byte_have_a_bound(team: Team) -> None:
     assert refused.kind == PROBLEM and int(refused.headers["Retry-After"]) > 0 and refused.json()["hint"]
     assert team.lena.append(recording_id, at, bytes(SMALL_BYTES)).expect(204).offset == at + SMALL_BYTES
     assert team.lena.append(team.lena.begin(), 0, b"x").expect(204).offset == 1
+
+
+def test_a_token_fills_no_list(servers: Callable[..., Server], honest: bytes) -> None:
+    server = servers(flags=["--recordings-per-token", "2"])
+    team = Team.of(server)
+    server.start()
+    lena = team.lena
+    whole, _live = lena.push(honest), lena.begin(live=True)
+    for body in (honest, {"name": "app.genba", "live": True}):
+        refused = lena.ask("POST", "/api/recordings", body).expect(403)
+        assert refused.kind == PROBLEM and "--recordings-per-token" in refused.json()["hint"]
+    assert len(lena.recordings()) == 2 and team.sam.push(honest)["state"] == "sealed"
+    lena.ask("DELETE", f"/api/recordings/{whole['id']}").expect(204)
+    assert lena.push(honest)["state"] == "sealed"
 
 
 def test_bodies_that_are_too_long_for_json(team: Team) -> None:

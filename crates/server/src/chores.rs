@@ -31,7 +31,7 @@ pub struct Pruned {
 /// Recordings that were sealed before, and what nobody needs any more.
 pub fn prune(place: &Place, before_ms: i64) -> Result<Pruned, Problem> {
     done(async {
-        let Open { keeper } = place.existing()?.open(Path::new("/proc/self/exe"), u64::MAX).await?;
+        let Open { keeper } = place.existing()?.open(Path::new("/proc/self/exe")).await?;
         let recordings = keeper.prune(before_ms).await?;
         let (unnamed, unnamed_bytes) = keeper.clear_unnamed().await?;
         keeper.database.close().await;

@@ -17,6 +17,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::chores::{Open, Place};
+use crate::keeping::keeper::Keeper;
 use crate::routes::router;
 use crate::routes::state::Shared;
 use crate::serve::connections::{Connections, Limits};
@@ -33,6 +34,8 @@ pub struct Settings {
     pub listen: SocketAddr,
     pub place: Place,
     pub recording_bytes_max: u64,
+    /// Open ones included.
+    pub recordings_of_token_max: u64,
     /// None: as it was set before.
     pub keep_days: Option<u32>,
     /// This very program, which reads recordings when it is started with `serve read-one`.
@@ -49,7 +52,9 @@ pub fn serve(settings: Settings, said: impl FnOnce(SocketAddr) + Send) -> Result
 }
 
 async fn serving(settings: Settings, said: impl FnOnce(SocketAddr) + Send) -> Result<(), Problem> {
-    let Open { keeper, .. } = settings.place.open(&settings.program, settings.recording_bytes_max).await?;
+    let Open { keeper } = settings.place.open(&settings.program).await?;
+    let Settings { recording_bytes_max, recordings_of_token_max, .. } = settings;
+    let keeper = Keeper { recording_bytes_max, recordings_of_token_max, ..keeper };
     let is_loopback = settings.listen.ip().is_loopback();
     if !is_loopback && !tokens::is_any(&keeper.database).await? {
         return Err(Problem::new(401, format!("authentication is needed to listen on {}", settings.listen))

@@ -188,6 +188,8 @@ impl Answer {
             401 => Some(
                 "put one into GENBA_TOKEN, or into a file that --token-file names; genba serve token add NAME, on the server, makes one",
             ),
+            // Such as a token that has as many recordings as it may have.
+            403 if self.hint.is_some() => None,
             403 => Some("a token that may upload has the scope write: genba serve token add NAME --scope read,write"),
             413 => Some(
                 "genba serve --max-recording SIZE takes larger ones; a shorter run, or --source none, makes a smaller one",

@@ -37,6 +37,10 @@ pub struct Arguments {
     #[arg(long, value_name = "SIZE", default_value = "256MB", value_parser = size_bytes)]
     max_recording: u64,
 
+    /// Take so many recordings from one token; those that were deleted do not count
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
+    recordings_per_token: u64,
+
     /// Delete recordings that are older, such as 30d; kept in the database [default: as set before, else for good]
     #[arg(long, value_name = "AGE", value_parser = days)]
     keep: Option<u32>,
@@ -119,6 +123,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         listen: arguments.listen,
         place: arguments.place.place()?,
         recording_bytes_max: arguments.max_recording,
+        recordings_of_token_max: arguments.recordings_per_token,
         keep_days: arguments.keep,
         program: PathBuf::from("/proc/self/exe"),
     };

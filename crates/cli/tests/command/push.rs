@@ -220,6 +220,7 @@ fn a_refusal_is_said_with_its_remedy() {
     let all = [
         said(create, Fault::Answer("401 Unauthorized", "", "")),
         said(create, Fault::Answer("403 Forbidden", "", "{\"title\":\"the token may only read\"}")),
+        said(create, Fault::Answer("403 Forbidden", "", "{\"title\":\"as many as it may\",\"hint\":\"delete some\"}")),
         said(create, Fault::Answer("429 Too Many Requests", "Retry-After: 600\r\n", "")),
         said(
             "POST /api/recordings/recording-0/seal",
@@ -237,6 +238,9 @@ fn a_refusal_is_said_with_its_remedy() {
           error: app.genba was not pushed: the server does not allow that
             the token may only read
           hint: a token that may upload has the scope write: genba serve token add NAME --scope read,write
+          error: app.genba was not pushed: the server does not allow that
+            as many as it may
+          hint: delete some
           error: app.genba was not pushed: the server asks to come back later
           hint: try again in a few minutes
           error: app.genba was not pushed: the server cannot read it as a recording

@@ -43,13 +43,25 @@ pub(crate) struct Open {
 }
 
 impl Place {
-    pub(crate) async fn open(&self, program: &Path, recording_bytes_max: u64) -> Result<Open, Problem> {
+    /// It takes recordings without a bound.
+    pub(crate) async fn open(&self, program: &Path) -> Result<Open, Problem> {
         let (database, store) = self.storage().await?;
         let scratch = self.scratch()?;
         let arguments = ["serve", "read-one"].map(Into::into).to_vec();
         let answers = Answers::new(Workers::new(program.to_owned(), arguments, READING), ANSWERS_BYTES_MAX);
         let (grown, clearing) = (Grown::default(), Arc::default());
-        Ok(Open { keeper: Keeper { database, store, answers, scratch, grown, recording_bytes_max, clearing } })
+        let (recording_bytes_max, recordings_of_token_max) = (u64::MAX, u64::MAX);
+        let keeper = Keeper {
+            database,
+            store,
+            answers,
+            scratch,
+            grown,
+            recording_bytes_max,
+            recordings_of_token_max,
+            clearing,
+        };
+        Ok(Open { keeper })
     }
 
     /// 404 where there is nothing yet: a chore looks after what is there, and a folder that somebody mistyped stays as it is.

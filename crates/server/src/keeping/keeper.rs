@@ -13,7 +13,7 @@ use tokio::sync::Mutex;
 use crate::keeping::grown::Grown;
 use crate::reading::{Answers, Facts};
 use crate::rules::naming::TAGS_MAX;
-use crate::storage::database::Database;
+use crate::storage::database::{Database, roll_back};
 use crate::storage::recordings::{self, Known, Recording, State};
 use crate::storage::store::Store;
 use crate::storage::terms::{self, Kind};
@@ -39,6 +39,8 @@ pub struct Keeper {
     /// Of recordings that grow, and are read meanwhile.
     pub grown: Grown,
     pub recording_bytes_max: u64,
+    /// Open ones included.
+    pub recordings_of_token_max: u64,
     /// Of whoever deletes contents that nobody uses.
     pub clearing: Arc<Mutex<()>>,
 }
@@ -73,6 +75,10 @@ impl Keeper {
             facts: None,
         };
         let mut transaction = self.database.begin().await?;
+        if recordings::has_as_many(&mut transaction, &recording.owner, self.recordings_of_token_max).await? {
+            roll_back(transaction).await?;
+            return Err(self.too_many(&recording.owner));
+        }
         recordings::insert(&mut transaction, &recording).await?;
         // Nobody finds what is not listed.
         if recording.live {
@@ -80,6 +86,12 @@ impl Keeper {
         }
         commit(transaction).await?;
         Ok(recording)
+    }
+
+    fn too_many(&self, owner: &str) -> Problem {
+        Problem::forbidden(format!("the token {owner} has as many recordings as this server takes from one"))
+            .detail(format!("it takes {} of each, open ones included", self.recordings_of_token_max))
+            .hint("delete some, as genba serve --keep 30d does; genba serve --recordings-per-token N takes more")
     }
 
     /// 507 where the disk would be fuller than it may be: to delete something takes room as well.
@@ -214,6 +226,7 @@ impl Keeper {
             scratch: folder.to_owned(),
             grown: Grown::default(),
             recording_bytes_max: 1 << 20,
+            recordings_of_token_max: 1_000,
             clearing: Arc::default(),
         }
     }
@@ -309,6 +322,24 @@ mod tests {
         let rows = statement.rows(&keeper.database).await.expect("rows");
         let [row] = rows.as_slice() else { panic!("{} names", rows.len()) };
         (now.name, now.tags, recordings::get(row, "word").expect("a word"))
+    }
+
+    #[test]
+    fn a_token_has_a_bound_that_what_it_deleted_does_not_count_for() {
+        with_keeper(async |keeper| {
+            let keeper = Keeper { recordings_of_token_max: 2, ..keeper };
+            let new = |owner: &str| {
+                let (name, owner) = ("app.genba".to_owned(), owner.to_owned());
+                New { name, host: None, tags: Vec::new(), live: false, owner }
+            };
+            let first = keeper.create(new("lena")).await.expect("the first");
+            keeper.create(new("lena")).await.expect("the last");
+            let refused = keeper.create(new("lena")).await.expect_err("one more");
+            assert!(refused.status == 403 && refused.hint.is_some(), "{refused:?}");
+            keeper.create(new("sam")).await.expect("another's");
+            keeper.delete(&first).await.expect("it is deleted");
+            keeper.create(new("lena")).await.expect("there is room again");
+        });
     }
 
     #[test]

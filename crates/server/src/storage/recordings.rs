@@ -131,6 +131,19 @@ pub async fn find(database: &Database, id: &str) -> Result<Option<Recording>, Pr
     statement.rows(database).await?.first().map(Recording::of_row).transpose()
 }
 
+/// Whether an owner has so many, open ones included. No row is read: an index has all of it.
+pub async fn has_as_many(
+    transaction: &mut Transaction<'static, Any>,
+    owner: &str,
+    most: u64,
+) -> Result<bool, Problem> {
+    let mut statement = Statement::new("SELECT state FROM recordings WHERE owner = ");
+    statement.value(owner.to_owned());
+    statement.say(" LIMIT 1 OFFSET ");
+    statement.value(stored(most.saturating_sub(1)));
+    Ok(!statement.rows_within(transaction).await?.is_empty())
+}
+
 /// As it is now; until the transaction ends nobody else changes it. SQLite's transactions come one after the other anyway.
 pub async fn locked(
     database: &Database,
