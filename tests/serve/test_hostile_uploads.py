@@ -88,7 +88,7 @@ def raw(server: Server, request: bytes) -> int:
 @pytest.mark.parametrize("text", TRAVERSALS, ids=range(len(TRAVERSALS)))
 def test_an_id_leads_nowhere_else(module_team: Team, text: str) -> None:
     server, admin = module_team.server, module_team.admin
-    routes = ["/api/recordings/{}", "/api/recordings/{}/content", "/api/recordings/{}/tree", "/api/recordings/{}/links", "/api/recordings/{}/difference/{}", "/r/{}", "/compare/{}/{}", "/s/{}"]
+    routes = ["/api/recordings/{}", "/api/recordings/{}/content", "/api/recordings/{}/tree", "/api/recordings/{}/rows", "/api/recordings/{}/memory", "/api/recordings/{}/events", "/api/recordings/{}/links", "/api/recordings/{}/difference/{}", "/r/{}", "/compare/{}/{}", "/s/{}", "/s/{}/recording"]
     for route in routes:
         path = route.replace("{}", in_path(text) if "%" not in text else text)
         if text in ("..", ".", "../.."):
