@@ -208,6 +208,7 @@ TABLE: dict[str, Row] = {
     # The server waits for half a minute.
     "tests/serve/test_crowds.py::test_readers_who_take_nothing_give_their_room_back": NOWHERE,
     "tests/serve/test_several_servers.py": NOWHERE,
+    "tests/serve/test_one_address.py": NOWHERE,
     "tests/serve/test_openapi.py::test_schemathesis_finds_nothing": NOWHERE,
     "tests/house": ONE,
     "benches": ONE,

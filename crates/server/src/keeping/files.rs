@@ -64,8 +64,8 @@ impl Keeper {
             None => Growing::begin(&self.scratch).map_err(|error| scratch_failed(&error))?,
         };
         if growing.bytes < recording.bytes {
-            let options = File::options().append(true).open(growing.file.path()).await;
-            let mut file = options.map_err(|error| scratch_failed(&error))?;
+            let opened = File::options().append(true).open(growing.file.path()).await;
+            let mut file = opened.map_err(|error| scratch_failed(&error))?;
             self.copy_chunks(recording, growing.bytes, &mut file, |_| {}).await?;
             growing.bytes = recording.bytes;
         }

@@ -132,11 +132,7 @@ pub async fn find(database: &Database, id: &str) -> Result<Option<Recording>, Pr
 }
 
 /// Whether an owner has so many, open ones included. No row is read: an index has all of it.
-pub async fn has_as_many(
-    transaction: &mut Transaction<'static, Any>,
-    owner: &str,
-    most: u64,
-) -> Result<bool, Problem> {
+pub async fn has_as_many(transaction: &mut Transaction<'static, Any>, owner: &str, most: u64) -> Result<bool, Problem> {
     let mut statement = Statement::new("SELECT state FROM recordings WHERE owner = ");
     statement.value(owner.to_owned());
     statement.say(" LIMIT 1 OFFSET ");
