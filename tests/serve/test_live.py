@@ -4,7 +4,7 @@ import pytest
 
 from crafted import Crafted
 from served import Server, Team
-from visitors import until
+from visitors import Openings, until
 
 # Of each token.
 FOLLOWERS = 10
@@ -72,6 +72,22 @@ def test_views_of_a_live_recording_show_what_was_acknowledged(server: Server, ho
     client.append(recording_id, 0, honest + golden[:300]).expect(204)
     assert client.get(f"{route}/tree").expect(200).json()["samples"] == 300
     assert client.get(f"/r/{recording_id}").expect(200).kind == "text/html"
+
+
+def test_each_part_of_a_live_recording_is_opened_once(server: Server, honest: bytes, golden: bytes) -> None:
+    """However often it is read while it grows."""
+    client = server.client()
+    recording_id, end = client.begin(live=True), len(honest)
+    tree = f"/api/recordings/{recording_id}/tree"
+    client.append(recording_id, 0, honest).expect(204)
+    client.get(tree).expect(200)
+    [part] = (server.data / "objects/uploads" / recording_id).iterdir()
+    openings = Openings([part])
+    for piece in (golden[:600], golden[600:]):
+        end = client.append(recording_id, end, piece).expect(204).offset
+        client.get(tree).expect(200)
+    assert openings.so_far() == []
+    assert client.content(recording_id) == honest + golden
 
 
 @pytest.mark.parametrize("end", ["revoke", "rotate", "log-out"])
