@@ -13,6 +13,8 @@ import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pytest
+
 from client import PROBLEM
 from leases import held
 from recording import binary
@@ -184,6 +186,7 @@ def test_answers_have_a_bounded_room_in_memory(team: Team, golden: bytes) -> Non
     until(lambda: team.lena.get(tree).status == 200)
 
 
+@pytest.mark.measures
 def test_readers_who_take_nothing_give_their_room_back(team: Team) -> None:
     """After half a minute, as those of a link do, who share one room."""
     with stalled_readers(team) as tree:
