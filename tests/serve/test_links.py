@@ -1,8 +1,10 @@
 """Sharing: a link shows one recording and nothing else, until it expires or is revoked."""
 
+import contextlib
+import sqlite3
 import time
 
-from client import Client
+from client import PROBLEM, Client
 from served import Team
 
 
@@ -47,6 +49,22 @@ def test_a_link_opens_nothing_else(team: Team, honest: bytes, golden: bytes) -> 
     for path in (f"/s/{made['id']}", f"/s/{code}/../{other['id']}", f"/s/{code}/content", f"/s/{code}%2f..%2f{other['id']}"):
         team.nobody.get(path).expect(404)
     assert open_link(team.nobody, link).headers["Set-Cookie"] is None
+
+
+# crates/server/src/storage/links.rs
+LINKS_MAX = 1_000
+
+
+def test_links_to_a_recording_have_a_bound(team: Team, honest: bytes) -> None:
+    """They are listed at once, and anybody may make one who may upload."""
+    made, other = team.lena.push(honest), team.lena.push(honest)
+    link = link_to(team.lena, made["id"])
+    copy = "INSERT INTO links SELECT ?, recording, made_by, made_ms, expires_ms, revoked_ms, revoked_by, needs_token, fragment, opened FROM links WHERE code = ?"
+    with contextlib.closing(sqlite3.connect(team.server.data / "genba.sqlite")) as database, database:
+        database.executemany(copy, [(f"copy{number:08}", link["code"]) for number in range(LINKS_MAX - 1)])
+    refused = team.lena.ask("POST", f"/api/recordings/{made['id']}/links", {"fragment": ""}).expect(409)
+    assert refused.kind == PROBLEM and refused.json()["hint"]
+    link_to(team.lena, other["id"])
 
 
 def test_what_a_link_opens_at_has_a_bound_and_is_never_cut(team: Team, honest: bytes) -> None:

@@ -99,8 +99,12 @@ pub async fn create(
         fragment: made.fragment,
         opened: 0,
     };
-    links::insert(&state.keeper.database, &link).await?;
-    json(StatusCode::CREATED, &Shown::of(&link))
+    match links::insert(&state.keeper.database, &link).await? {
+        true => json(StatusCode::CREATED, &Shown::of(&link)),
+        false => Err(Problem::conflict("the recording has as many links as it may have")
+            .detail(format!("it has {}, ended ones included", links::LINKS_MAX))
+            .hint("share one of its links")),
+    }
 }
 
 pub async fn revoke(State(state): State<AppState>, Known(caller): Known, Path(code): Path<String>) -> Answered {

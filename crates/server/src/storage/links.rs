@@ -4,11 +4,14 @@
 use sqlx::any::AnyRow;
 use sqlx::{Any, Transaction};
 
-use crate::storage::database::{Database, Statement, answered, failed, kind_of};
+use crate::storage::database::{Database, Statement, answered, failed, kind_of, roll_back};
 use crate::storage::recordings::{count, get};
 use crate::storage::tokens::commit;
 use crate::words::moment::now_ms;
 use crate::words::problem::Problem;
+
+/// Of one recording, ended ones included: they are listed at once.
+pub const LINKS_MAX: i64 = 1_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
@@ -49,8 +52,17 @@ impl Link {
     }
 }
 
-pub async fn insert(database: &Database, link: &Link) -> Result<(), Problem> {
+/// False: its recording has as many as it may have.
+pub async fn insert(database: &Database, link: &Link) -> Result<bool, Problem> {
     let mut transaction = database.begin().await?;
+    let mut statement = Statement::new("SELECT code FROM links WHERE recording = ");
+    statement.value(link.recording.clone());
+    statement.say(" LIMIT 1 OFFSET ");
+    statement.value(LINKS_MAX - 1);
+    if !statement.rows_within(&mut transaction).await?.is_empty() {
+        roll_back(transaction).await?;
+        return Ok(false);
+    }
     let kind = kind_of(&transaction);
     let insert = sqlx::query(
         "INSERT INTO links (code, recording, made_by, made_ms, expires_ms, needs_token, fragment, opened) \
@@ -65,7 +77,7 @@ pub async fn insert(database: &Database, link: &Link) -> Result<(), Problem> {
     .bind(link.fragment.clone())
     .execute(&mut *transaction);
     answered(kind, insert).await.map_err(|error| failed(&error))?;
-    commit(transaction).await
+    commit(transaction).await.map(|()| true)
 }
 
 pub async fn find(database: &Database, code: &str) -> Result<Option<Link>, Problem> {
