@@ -59,6 +59,10 @@ impl Grown {
         self.files().remove(recording);
     }
 
+    pub fn forget_all(&self) {
+        self.files().clear();
+    }
+
     pub fn forget_unread(&self, now: Instant) {
         self.files().retain(|_, kept| now.saturating_duration_since(kept.read) < KEPT);
     }
@@ -90,6 +94,10 @@ mod tests {
         grown.forget_unread(Instant::now());
         assert_eq!(count(), FILES_MAX - 1);
         grown.forget_unread(Instant::now() + KEPT);
+        assert_eq!(count(), 0);
+        *of(0).expect("there is room").try_lock().expect("nobody reads it") =
+            Some(Growing::begin(scratch.path()).expect("a file"));
+        grown.forget_all();
         assert_eq!(count(), 0);
     }
 }

@@ -96,13 +96,22 @@ impl Keeper {
 
     /// 507 where the disk would be fuller than it may be: to delete something takes room as well.
     pub(super) fn check_room(&self, bytes: u64) -> Result<(), Problem> {
-        let found =
-            rustix::fs::statvfs(&self.scratch).map_err(|error| Problem::internal("the room on the disk", &error))?;
-        let free = found.f_bavail.saturating_mul(found.f_frsize);
-        match free >= bytes.saturating_add(RESERVE_BYTES) {
+        let needed = bytes.saturating_add(RESERVE_BYTES);
+        if self.free_bytes()? >= needed {
+            return Ok(());
+        }
+        // They can be put together anew.
+        self.grown.forget_all();
+        match self.free_bytes()? >= needed {
             true => Ok(()),
             false => Err(Problem::disk_full()),
         }
+    }
+
+    fn free_bytes(&self) -> Result<u64, Problem> {
+        let found = rustix::fs::statvfs(&self.scratch);
+        let found = found.map_err(|error| Problem::internal("the room on the disk", &error))?;
+        Ok(found.f_bavail.saturating_mul(found.f_frsize))
     }
 
     /// 404 where there is none.
