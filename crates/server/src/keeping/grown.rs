@@ -81,10 +81,11 @@ mod tests {
         let (grown, scratch) = (Grown::default(), tempfile::tempdir().expect("a folder"));
         let count = || std::fs::read_dir(scratch.path()).expect("a folder").count();
         let of = |number: usize| grown.of(&number.to_string());
-        for number in 0..FILES_MAX {
+        let begin = |number: usize| {
             let place = of(number).expect("there is room");
             *place.try_lock().expect("nobody reads it") = Some(Growing::begin(scratch.path()).expect("a file"));
-        }
+        };
+        (0..FILES_MAX).for_each(begin);
         assert!(of(FILES_MAX).is_none());
         assert!(of(0).is_some_and(|place| place.try_lock().is_ok_and(|kept| kept.is_some())));
         assert_eq!(count(), FILES_MAX);
@@ -95,8 +96,7 @@ mod tests {
         assert_eq!(count(), FILES_MAX - 1);
         grown.forget_unread(Instant::now() + KEPT);
         assert_eq!(count(), 0);
-        *of(0).expect("there is room").try_lock().expect("nobody reads it") =
-            Some(Growing::begin(scratch.path()).expect("a file"));
+        begin(0);
         grown.forget_all();
         assert_eq!(count(), 0);
     }
