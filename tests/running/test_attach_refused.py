@@ -146,10 +146,14 @@ print(json.dumps({"total": total}))
 THREADS, MAPPING, PROTECTING, OPENING, NAMING = "56,435", "9", "10", "257", "157"
 
 
+# A name that is no text in UTF-8: as the kernel cuts a long one within a letter.
+NAMED = FILTERED.replace("print(", 'libc.prctl(15, b"na\\xc3", 0, 0, 0)\nprint(', 1)
+
+
 @contextmanager
-def filtered(workshop: Workshop, kind: str, numbers: str) -> Iterator[Program]:
+def filtered(workshop: Workshop, kind: str, numbers: str, text: str = FILTERED) -> Iterator[Program]:
     source = workshop.take(Path(__file__).parents[1] / "workshop/seccomp.py")
-    command = [workshop.interpreter.path, workshop.write("filtered.py", FILTERED), source, kind, numbers]
+    command = [workshop.interpreter.path, workshop.write("filtered.py", text), source, kind, numbers]
     with running(workshop, command) as program:
         yield program
 
@@ -175,6 +179,16 @@ def test_a_seccomp_filter_that_ends_the_program(workshop: Workshop, kind: str, n
         before = state(program)
         refused(program, "seccomp", what, name)
         assert state(program) == before
+        assert program.end() == COUNTED
+
+
+@few
+def test_a_filter_of_a_thread_whose_name_is_no_text(workshop: Workshop) -> None:
+    """The file that tells of its filters has that name in it."""
+    with filtered(workshop, "kill", THREADS, NAMED) as program:
+        with pytest.raises(UnicodeDecodeError):
+            Path(f"/proc/{program.pid}/status").read_text(encoding="utf-8")
+        refused(program, "seccomp", "would end the process", "clone")
         assert program.end() == COUNTED
 
 

@@ -10,7 +10,9 @@ mod bpf;
 mod calls;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fs::File;
+use std::io::Read;
+use std::time::{Duration, Instant};
 
 use genba_process::facts::{is_beside, is_in_same_namespaces};
 use nix::errno::Errno;
@@ -28,6 +30,8 @@ const INSTRUCTIONS_MAX: usize = 4096;
 const FILTERS_MAX: usize = 32768;
 /// So many distinct lists are kept, of 256 kB at most each.
 const LISTS_MAX: usize = 16;
+/// More than `status` of a thread has, as long as its user is in few groups: then it is read by one call.
+const STATUS_BYTES: usize = 4096;
 
 /// Why the filters of a program forbid the entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,6 +40,8 @@ pub enum Filtered {
     Strict,
     /// The filters cannot be read: the kernel's reason.
     Unread(Errno),
+    /// Whether there are any cannot be told: the kernel's reason.
+    Untold(Errno),
     /// What happens at a system call of the agent's.
     Call { number: i64, name: &'static str, action: Action },
 }
@@ -92,8 +98,12 @@ pub struct Filters {
     own: Option<Mode>,
     /// A thread has filters that genba does not have itself.
     must_be_read: bool,
+    /// The threads just before the stop, and how many filters each had.
+    before: BTreeMap<i32, Mode>,
     /// The threads that were checked, and how many filters each had then.
     seen: BTreeMap<i32, Mode>,
+    /// Of the last stop: there was no time for threads that nobody had asked before.
+    has_unasked: bool,
     /// Distinct lists, and what they say.
     judged: Vec<(List, Answer)>,
     may_restart: bool,
@@ -103,47 +113,108 @@ impl Filters {
     /// What can be known before the threads are stopped.
     ///
     /// # Errors
-    /// `Strict`.
+    /// As of `look_again`.
     pub fn look(pid: u32, door: Door) -> Result<Filters, Filtered> {
         let mut filters = Filters::unasked(pid, door);
-        let modes = thread_ids(pid).into_iter().map(|tid| Mode::of_thread(pid, tid));
-        filters.must_be_read = must_be_read(filters.own, modes)?;
+        filters.look_again()?;
         Ok(filters)
+    }
+
+    /// The same before another stop.
+    ///
+    /// # Errors
+    /// `Strict`, `Untold`.
+    pub fn look_again(&mut self) -> Result<(), Filtered> {
+        self.before.clear();
+        for tid in thread_ids(self.pid) {
+            if let Some(mode) = Mode::of_thread(self.pid, tid)? {
+                self.must_be_read |= must_be_read(self.own, std::iter::once(mode))?;
+                self.before.insert(tid, mode);
+            }
+        }
+        Ok(())
     }
 
     /// Of no thread yet.
     #[must_use]
     pub fn unasked(pid: u32, door: Door) -> Filters {
-        let text = |status: &str| fs::read_to_string(status).unwrap_or_default();
         let own = match is_beside(pid) {
-            true => Some(Mode::of("/proc/self/status")),
-            false if is_in_same_namespaces(pid) => of_container(&text("/proc/self/status"), &text("/proc/1/status")),
+            true => Mode::of("/proc/self/status").ok(),
+            false if is_in_same_namespaces(pid) => {
+                let text = |status: &str| status_text(status).unwrap_or_default();
+                of_container(&text("/proc/self/status"), &text("/proc/1/status"))
+            }
             false => None,
         };
-        let (seen, judged) = (BTreeMap::new(), Vec::new());
-        Filters { pid, door, own, must_be_read: false, seen, judged, may_restart: true }
+        Filters {
+            pid,
+            door,
+            own,
+            must_be_read: false,
+            before: BTreeMap::new(),
+            seen: BTreeMap::new(),
+            has_unasked: false,
+            judged: Vec::new(),
+            may_restart: true,
+        }
     }
 
-    /// Whether the program has filters of its own, and none was read yet.
+    /// Whether the program has filters of its own that nobody has read.
     #[must_use]
     pub fn are_unread(&self) -> bool {
-        self.must_be_read && self.seen.is_empty()
+        self.must_be_read && (self.seen.is_empty() || self.has_unasked)
+    }
+
+    /// Asks the filters of threads that the calling thread has stopped, in this order and for at most so long, the first one in any case. Of a
+    /// thread whose filters were known just before the stop that counts where the time is over: a filter that it has set since then is as one that
+    /// it sets just after the stop. False: of some nothing was known, or others are not as they were. They are asked in another stop.
+    ///
+    /// # Errors
+    /// As of `check`.
+    pub fn check_all(&mut self, stopped: &[i32], at_most: Duration) -> Result<bool, Filtered> {
+        let deadline = Instant::now() + at_most;
+        let (known, unknown): (Vec<i32>, Vec<i32>) = stopped.iter().copied().partition(|&tid| self.is_known(tid));
+        let (mut asked, mut is_changed) = (0, false);
+        for &tid in unknown.iter().chain(&known) {
+            if asked > 0 && Instant::now() >= deadline {
+                break;
+            }
+            self.check(tid)?;
+            asked += 1;
+            is_changed |= self.before.get(&tid).is_some_and(|before| self.seen.get(&tid) != Some(before));
+        }
+        // What one thread has set may be in all of them.
+        self.has_unasked = asked < unknown.len() || (is_changed && asked < stopped.len());
+        Ok(!self.has_unasked)
+    }
+
+    /// Whether its filters need not be read as long as it has as many as before the stop.
+    fn is_known(&self, tid: i32) -> bool {
+        self.before.get(&tid).is_some_and(|&mode| {
+            let is_read = mode != Mode::Filter(None) && self.seen.get(&tid) == Some(&mode);
+            is_read || must_be_read(self.own, std::iter::once(mode)) == Ok(false)
+        })
     }
 
     /// Asks the filters of a thread that the calling thread has stopped: until then it may have set another. One that has as many as when it was
     /// checked has the same ones, for a thread only adds to them.
     ///
     /// # Errors
-    /// `Strict`, `Unread`, `Call`.
+    /// `Strict`, `Unread`, `Untold`, `Call`.
     pub fn check(&mut self, tid: i32) -> Result<(), Filtered> {
-        let mode = Mode::of_thread(self.pid, tid);
-        if mode != Mode::Filter(None) && self.seen.get(&tid) == Some(&mode) {
+        let told = Mode::of_thread(self.pid, tid);
+        if let Ok(Some(mode)) = told
+            && mode != Mode::Filter(None)
+            && self.seen.get(&tid) == Some(&mode)
+        {
             return Ok(());
         }
-        let said = self.ask_thread(tid, mode);
+        let said = self.ask_thread(tid, told);
         self.may_restart &= said.may_restart;
         said.calls?;
-        self.seen.insert(tid, mode);
+        if let Ok(Some(mode)) = told {
+            self.seen.insert(tid, mode);
+        }
         Ok(())
     }
 
@@ -153,7 +224,14 @@ impl Filters {
         self.ask_thread(tid, Mode::of_thread(self.pid, tid))
     }
 
-    fn ask_thread(&mut self, tid: i32, mode: Mode) -> Answer {
+    /// `told`: by its `status`. Where that cannot be read the thread may have any filter.
+    fn ask_thread(&mut self, tid: i32, told: Result<Option<Mode>, Filtered>) -> Answer {
+        let mode = match told {
+            Ok(Some(mode)) => mode,
+            // It was killed.
+            Ok(None) => return Answer::FINE,
+            Err(why) => return Answer::none(why),
+        };
         match must_be_read(self.own, std::iter::once(mode)) {
             Ok(true) => self.must_be_read = true,
             Ok(false) => return Answer::FINE,
@@ -198,12 +276,17 @@ enum Mode {
 }
 
 impl Mode {
-    fn of_thread(pid: u32, tid: i32) -> Mode {
-        Mode::of(&format!("/proc/{pid}/task/{tid}/status"))
+    /// `None`: it has ended.
+    fn of_thread(pid: u32, tid: i32) -> Result<Option<Mode>, Filtered> {
+        match Mode::of(&format!("/proc/{pid}/task/{tid}/status")) {
+            Ok(mode) => Ok(Some(mode)),
+            Err(Errno::ENOENT | Errno::ESRCH) => Ok(None),
+            Err(errno) => Err(Filtered::Untold(errno)),
+        }
     }
 
-    fn of(status: &str) -> Mode {
-        Mode::parse(&fs::read_to_string(status).unwrap_or_default())
+    fn of(status: &str) -> Result<Mode, Errno> {
+        status_text(status).map(|text| Mode::parse(&text))
     }
 
     fn parse(status: &str) -> Mode {
@@ -211,12 +294,21 @@ impl Mode {
             status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?.trim().parse().ok()
         };
         match number("Seccomp") {
-            // A kernel without seccomp, or a thread that has ended.
+            // None: a kernel without seccomp.
             None | Some(0) => Mode::Off,
             Some(1) => Mode::Strict,
             Some(_) => Mode::Filter(number("Seccomp_filters").filter(|&count| count > 0)),
         }
     }
+}
+
+/// A program may give its threads names that are no text, so the file need not be any either.
+fn status_text(path: &str) -> Result<String, Errno> {
+    let mut bytes = Vec::with_capacity(STATUS_BYTES);
+    let read = File::open(path).and_then(|mut file| file.read_to_end(&mut bytes));
+    read.map_err(|error| Errno::from_raw(error.raw_os_error().unwrap_or(0)))?;
+    // The kernel writes it whole or not at all.
+    if bytes.is_empty() { Err(Errno::ENODATA) } else { Ok(String::from_utf8_lossy(&bytes).into_owned()) }
 }
 
 /// genba's filters, if they are those of the first process of its PID namespace: a thread inherits filters and only adds to them, so whoever has
@@ -290,6 +382,8 @@ fn answer(list: &List, number: i64) -> Option<Action> {
     possible.into_iter().find_map(Action::of)
 }
 
+#[cfg(test)]
+mod asking;
 #[cfg(test)]
 mod oracle;
 #[cfg(test)]

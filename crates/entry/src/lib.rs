@@ -4,7 +4,7 @@
 //!
 //! 1. Find the functions of the program's libc, and room for 0.7 kB of code and for the words (room.rs). Nothing is written yet.
 //! 2. Stop all threads (stop.rs): while the agent is loaded no thread forks, since a child would inherit the linker's lock. Ask the program's
-//!    seccomp filters whether they allow the agent's system calls (filters.rs).
+//!    seccomp filters whether they allow the agent's system calls (filters.rs): before the stop, and within it as far as time allows.
 //! 3. Choose a thread that holds no lock of libc's (spot.rs). None: let all go on, and try again.
 //! 4. Write code and words. Set that thread's registers, in one call. It goes on by itself: it makes the thread, gives way until the agent
 //!    has begun, and jumps to where it was with everything as it was (code.rs).
@@ -74,6 +74,8 @@ const YIELDS_MAX: u64 = 100_000;
 const BETWEEN_TRIES: Duration = Duration::from_millis(5);
 /// For so long in all the tries may wait for threads that stop late, beside the time that is given.
 const STAYED_MAX: Duration = Duration::from_secs(2);
+/// So long in a stop threads are asked for their filters: several hundred of them.
+const ASKED_MAX: Duration = Duration::from_millis(5);
 const POLLED_EVERY: Duration = Duration::from_micros(100);
 
 /// Enters.
@@ -168,6 +170,7 @@ impl<'a> Entry<'a> {
             let is_late = deadline.saturating_duration_since(Instant::now()) < self.asked.tried_max / 2;
             // Before they stop: threads have come and gone since.
             self.maps = maps::read(self.asked.pid).map_err(|_| NotEntered::Ended)?;
+            self.filters.look_again().map_err(NotEntered::Filtered)?;
             let unstopped = Unstopped::begin();
             // With that thread's end the kernel lets go of whatever is still traced.
             let tried = in_own_thread(|| self.stop_and_send(&program, is_late));
@@ -193,7 +196,7 @@ impl<'a> Entry<'a> {
             }
             std::thread::sleep(BETWEEN_TRIES);
         }
-        // No thread ever stopped: nobody knows what its filters say, whatever the way in.
+        // No thread ever stopped, or not all could be asked: nobody knows what its filters say, whatever the way in.
         Err(if self.filters.are_unread() {
             NotEntered::Filtered(Filtered::Unread(Errno::EAGAIN))
         } else {
@@ -214,7 +217,8 @@ impl<'a> Entry<'a> {
         }
         let sent = match self.check_filters(&stop) {
             _ if is_changed => Err(Unsent::Failed(NotEntered::Changed)),
-            Ok(()) => self.send_one(&mut stop, program, is_late),
+            Ok(true) => self.send_one(&mut stop, program, is_late),
+            Ok(false) => Err(Unsent::Unusable(None)),
             Err(why) => Err(Unsent::Failed(NotEntered::Filtered(why))),
         };
         let sent = sent.map(|()| self.hold(HELD_MAX));
@@ -234,11 +238,15 @@ impl<'a> Entry<'a> {
         is_at_its_place && self.asked.identity.is_still()
     }
 
-    /// All threads that stand: genba's handler runs in each of them.
-    fn check_filters(&mut self, stop: &Stop) -> Result<(), Filtered> {
-        let checked = stop.stopped().into_iter().try_for_each(|tid| self.filters.check(tid));
-        // Behind one that forbids nobody is asked.
-        if checked.is_err() || !self.filters.may_restart() {
+    /// All threads that have stopped: genba's handler runs in each of them. Those that ran may have set a filter since the look, so they come first.
+    fn check_filters(&mut self, stop: &Stop) -> Result<bool, Filtered> {
+        let stopped = stop.registers();
+        let (waiting, running): (Vec<_>, Vec<_>) =
+            stopped.iter().partition(|(_, registers)| spot::is_in_call(registers));
+        let tids: Vec<i32> = running.into_iter().chain(waiting).map(|&(tid, _)| tid).collect();
+        let checked = self.filters.check_all(&tids, ASKED_MAX);
+        // Behind one that forbids, or when the time is over, nobody is asked.
+        if checked != Ok(true) || !self.filters.may_restart() {
             stop.begin_waits_anew();
         }
         checked
@@ -292,6 +300,11 @@ impl<'a> Entry<'a> {
                 }
             }
             let Some(task) = threads::task(stop.pid(), tid.cast_unsigned()) else { continue };
+            // The others may have been asked just before the stop; the new thread has the filters of this one.
+            if let Err(why) = self.filters.check(tid) {
+                stop.begin_waits_anew();
+                return Err(Unsent::Failed(NotEntered::Filtered(why)));
+            }
             let own_tid = task.own_tid;
             self.words[SENT..][..4].copy_from_slice(&own_tid.to_le_bytes());
             (self.slots.back_to, self.slots.stack_pointer) = (next.rip, next.rsp);

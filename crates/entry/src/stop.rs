@@ -328,7 +328,12 @@ pub fn end_own_mask(thread: Pid) {
 
 /// Whether a signal has come for the thread or its process that a handler of the program's is due for: it runs as soon as the thread goes on.
 pub fn is_to_handle(pid: u32, tid: i32) -> bool {
-    has_one_to_handle(&fs::read_to_string(format!("/proc/{pid}/task/{tid}/status")).unwrap_or_default())
+    has_one_to_handle(&text_of(&format!("/proc/{pid}/task/{tid}/status")))
+}
+
+/// Of a file in /proc; empty where there is none. The names of threads in it need not be text.
+pub fn text_of(path: &str) -> String {
+    String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned()
 }
 
 /// `status` has the mask that holds now, within a call that has one of its own that one.
@@ -341,7 +346,7 @@ fn has_one_to_handle(status: &str) -> bool {
 }
 
 fn is_alive(pid: u32, tid: i32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/task/{tid}/stat")).unwrap_or_default();
+    let stat = text_of(&format!("/proc/{pid}/task/{tid}/stat"));
     // Behind the name, which may hold any letter.
     stat.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with(['Z', 'X', 'x']))
 }

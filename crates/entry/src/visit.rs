@@ -30,7 +30,7 @@ use crate::place::{is_in_sequence, sequence_offset};
 use crate::spot::{going_on, is_in_call};
 use crate::stop::{
     LOOKED_EVERY, STAYS_MAX, Stand, begin_wait_anew, detach, end_own_mask, how_it_stands, is_expected, is_to_handle,
-    registers_of, thread_ids,
+    registers_of, text_of, thread_ids,
 };
 use crate::unstopped::Unstopped;
 
@@ -362,7 +362,7 @@ impl Stopped {
 
 /// The last instruction of the function would not go through with them. Source: Documentation/arch/x86/shstk.rst.
 fn has_shadow_stacks(pid: u32) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let status = text_of(&format!("/proc/{pid}/status"));
     let features = status.lines().find_map(|line| line.strip_prefix("x86_Thread_features:"));
     features.is_some_and(|features| features.contains("shstk"))
 }

@@ -214,7 +214,8 @@ fn are_same(one: &(Namespaces, Option<Vec<u8>>), other: &(Namespaces, Option<Vec
 /// processes apart that have it one after the other.
 #[must_use]
 pub fn began_ticks(pid: u32) -> Option<u64> {
-    ticks_in(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    // The name in it need not be text.
+    ticks_in(&String::from_utf8_lossy(&fs::read(format!("/proc/{pid}/stat")).ok()?))
 }
 
 fn ticks_in(stat: &str) -> Option<u64> {

@@ -88,8 +88,8 @@ pub fn tids(pid: u32) -> Vec<u32> {
 #[must_use]
 pub fn tracer(pid: u32) -> Option<u32> {
     let of = |tid: u32| {
-        let status = fs::read_to_string(format!("/proc/{pid}/task/{tid}/status")).ok()?;
-        field(&status, "TracerPid")?.parse().ok()
+        let status = fs::read(format!("/proc/{pid}/task/{tid}/status")).ok()?;
+        field(&String::from_utf8_lossy(&status), "TracerPid")?.parse().ok()
     };
     tids(pid).into_iter().filter_map(of).find(|&tracer| tracer != 0)
 }

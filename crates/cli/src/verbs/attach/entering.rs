@@ -94,7 +94,7 @@ impl Entering {
             Ok(entered) => (entered.answer, Way::Entered(entered)),
             // The agent would meet the same filters, and without ptrace nobody can read them.
             Err(NotEntered::NotPermitted(errno))
-                if can_be_asked && Filters::look(pid, self.door).is_ok_and(|filters| filters.are_unread()) =>
+                if can_be_asked && Filters::look(pid, self.door).map_or(true, |filters| filters.are_unread()) =>
             {
                 return Err(filtered(pid, Filtered::Unread(errno)));
             }
@@ -293,6 +293,7 @@ fn filtered(pid: u32, why: Filtered) -> Failure {
     let detail = match why {
         Filtered::Strict => "seccomp's strict mode ends a thread that does more than read, write and exit".to_owned(),
         Filtered::Unread(errno) => format!("it has seccomp filters that genba cannot read: {errno}"),
+        Filtered::Untold(errno) => format!("genba cannot tell whether it has seccomp filters: {errno}"),
         Filtered::Call { number, name, action } => {
             let action = words_of_action(action);
             format!("genba's library makes system call {number} ({name}), and a seccomp filter {action}")
@@ -302,6 +303,7 @@ fn filtered(pid: u32, why: Filtered) -> Failure {
         Filtered::Unread(_) => {
             "run genba as root and outside of containers; the kernel needs CONFIG_CHECKPOINT_RESTORE".to_owned()
         }
+        Filtered::Untold(_) => format!("genba doctor {pid} says what is allowed there"),
         Filtered::Strict => format!("genba dump {pid} makes no call in the process"),
         Filtered::Call { .. } => {
             format!("let the filter allow it or answer with an error; genba dump {pid} makes no call in the process")
