@@ -94,9 +94,9 @@ ROW = b"{\xa9\x03\xda\x04a.pyi\x01\0\0\0\xda\x01f"
 NUMBERS = b"i\1\0\0\0" * 2 + (b"g" + struct.pack("<d", 1)) * 2
 
 
-def one_name_for_many_rows() -> bytes:
+def one_name_for_many_rows(letter: bytes = b"x") -> bytes:
     """A name of 16 kB, by references of five bytes."""
-    name = b"x" * (1 << 14)
+    name = letter * (1 << 14)
     first = b"{)\x03\xfa\x01ai\0\0\0\0\xf5" + struct.pack("<i", len(name)) + name + b")\x05" + NUMBERS + b"{0"
     rows = (b")\x03r\0\0\0\0i" + struct.pack("<i", line) + b"r\1\0\0\0)\x05" + NUMBERS + b"{0" for line in range(1, 600))
     return first + b"".join(rows) + b"0"
@@ -214,6 +214,18 @@ def test_a_large_prof_is_listed_in_the_same_memory(tmp_path: Path, name: str) ->
     for words in (("--stats", "9"), ("--callers", "9")):
         peak, code, said = peak_bytes("pstats", file, *words)
         assert code == 0 and peak <= PEAK_BYTES_MAX, (words, peak, code, said)
+
+
+def test_several_small_profs_take_little_memory_together(tmp_path: Path) -> None:
+    """Each has names of its own, which are 10 MB when they are spelled out. After some of them the next one is refused, by its size."""
+    files = [tmp_path / f"{letter}.prof" for letter in "abcdefghijklmnop"]
+    for file in files:
+        file.write_bytes(one_name_for_many_rows(file.stem.encode()))
+        assert file.stat().st_size <= FILE_BYTES_MAX
+    for count, expected in ((4, 0), (len(files), 1)):
+        peak, code, said = peak_bytes("pstats", *files[:count], "--sort", "stdname", "--stats", "3")
+        assert code == expected and "panicked" not in said and peak <= PEAK_BYTES_MAX, (count, peak, code, said)
+    assert "the most that genba takes for its size" in " ".join(said.split()), said
 
 
 def test_a_prof_that_needs_more_memory_than_is_left_is_not_called_damaged(tmp_path: Path) -> None:

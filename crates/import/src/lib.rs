@@ -15,6 +15,7 @@ mod vmprof;
 
 use std::fmt;
 
+pub use room::COUNTS_BYTES_MIN;
 pub use traced::{Counts, profs, traced, traced_within};
 
 use genba_format::{MAGIC, Recording};

@@ -8,6 +8,8 @@ pub const BYTES_MIN: u64 = 96 << 20;
 const BYTES_A_BYTE: u64 = 20;
 /// The same of a `.prof` file. A function has 40 bytes there, and is a row, a place, a call and a sample here: 200,000 of them find room.
 const BYTES_A_BYTE_OF_COUNTS: u64 = 64;
+/// The same of counts of calls as pstats reads them, for all together that are added up or compared: sorting spells their names out once more.
+pub const COUNTS_BYTES_MIN: u64 = 48 << 20;
 /// A compressed file has at most so much for each of its own bytes: a small one cannot ask for much.
 const BYTES_A_STORED_BYTE: u64 = 320;
 
@@ -40,6 +42,11 @@ impl Size {
     /// Of a `.prof` file.
     pub const fn room_of_counts(self) -> Room {
         self.room_beside(BYTES_MIN)
+    }
+
+    /// What counts of calls may take for their size alone.
+    pub const fn more_bytes_of_counts(self) -> u64 {
+        self.room(BYTES_A_BYTE_OF_COUNTS, 0).left()
     }
 
     /// Of one of several. `bytes_min`: what the ones before it have left of that.

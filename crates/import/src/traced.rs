@@ -8,19 +8,26 @@ use genba_format::{BlockHeader, ProcessKey, ReadBlock, Recording, proto};
 use crate::room::{BYTES_MIN, Size};
 use crate::{Imported, prof};
 
-/// The counts of a process, as a `.prof` file.
+/// The counts of a process, as a `.prof` file has them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counts {
     pub bytes: Vec<u8>,
-    /// So much memory may its functions and callers take: it was compressed.
-    pub room_bytes: u64,
+    /// So much memory may its functions and callers take for its size, beside `COUNTS_BYTES_MIN`.
+    pub more_bytes: u64,
+}
+
+impl Counts {
+    /// Of a file that is not compressed.
+    #[must_use]
+    pub fn of_file(bytes: Vec<u8>) -> Counts {
+        Counts { more_bytes: Size::of(&bytes).more_bytes_of_counts(), bytes }
+    }
 }
 
 /// Those of a recording, in the order in which its processes were written.
 #[must_use]
 pub fn profs(mut recording: Recording) -> Vec<Counts> {
-    let room_bytes = |process: &Process| process.size().room_of_counts().left();
-    let counts = |process: Process| Counts { room_bytes: room_bytes(&process), bytes: process.bytes };
+    let counts = |process: Process| Counts { more_bytes: process.size().more_bytes_of_counts(), bytes: process.bytes };
     processes(&mut recording).into_iter().map(counts).collect()
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use chrono::{DateTime, Local};
 use genba_format::{Event, MAGIC, Reader};
-use genba_import::Counts;
+use genba_import::{COUNTS_BYTES_MIN, Counts};
 use genba_process::memory_left::{self, Left};
 use genba_process::tree::Tree;
 use genba_profile::figures;
@@ -22,6 +22,17 @@ const SHOWN_BYTES: usize = 8;
 /// Of a recording so much is looked at at a time.
 const PIECE_BYTES: u64 = 1 << 20;
 const HINT: &str = "python -m cProfile -o app.prof app.py makes one; genba report reads recordings";
+
+/// What files that are added up or compared may take of memory together, beside what each may for its size.
+pub struct Shared {
+    bytes: u64,
+}
+
+impl Default for Shared {
+    fn default() -> Shared {
+        Shared { bytes: COUNTS_BYTES_MIN }
+    }
+}
 
 /// Whether the file has counted calls: it begins as a `.prof` file does, or `genba trace` recorded it. One that cannot be opened has none.
 pub fn has_counts(path: &Path) -> bool {
@@ -65,7 +76,7 @@ fn traced_profs(bytes: &[u8]) -> Vec<Counts> {
     genba_format::read(bytes).map(genba_import::profs).unwrap_or_default()
 }
 
-pub fn load(path: &Path) -> Result<Stats, NotLoaded> {
+pub fn load(path: &Path, shared: &mut Shared) -> Result<Stats, NotLoaded> {
     let system = |error: std::io::Error| {
         let words = error.to_string();
         let plain = words.split(" (os error").next().unwrap_or(&words);
@@ -85,7 +96,7 @@ pub fn load(path: &Path) -> Result<Stats, NotLoaded> {
     let bytes = std::fs::read(path).map_err(system)?;
     let profs = match bytes.starts_with(&MAGIC) {
         true => traced_profs(&bytes),
-        false => vec![Counts { bytes, room_bytes: u64::MAX }],
+        false => vec![Counts::of_file(bytes)],
     };
     if profs.is_empty() {
         let words = "a recording of samples, which tell no calls: genba trace counts them";
@@ -99,7 +110,7 @@ pub fn load(path: &Path) -> Result<Stats, NotLoaded> {
     let mut stats: Option<Stats> = None;
     let is_only = profs.len() == 1;
     for counts in profs {
-        let prof = match prof_of(&counts) {
+        let prof = match prof_of(&counts, shared) {
             Ok(prof) => prof,
             Err(why) if is_only => return Err(why),
             Err(NotLoaded::Content(words) | NotLoaded::TooLarge(words) | NotLoaded::System(_, words)) => {
@@ -118,16 +129,18 @@ pub fn load(path: &Path) -> Result<Stats, NotLoaded> {
     stats.ok_or_else(|| NotLoaded::Content("nothing in it can be read".to_owned()))
 }
 
-fn prof_of(Counts { bytes, room_bytes }: &Counts) -> Result<Prof, NotLoaded> {
+fn prof_of(Counts { bytes, more_bytes }: &Counts, shared: &mut Shared) -> Result<Prof, NotLoaded> {
     if !is_prof(bytes) {
         let begins = bytes.iter().take(SHOWN_BYTES).copied().collect::<Vec<u8>>();
         let words = format!("not a .prof file: it begins with \"{}\"", begins.escape_ascii());
         return Err(NotLoaded::Content(words));
     }
-    // A recording's counts have a bound of their own, as they were compressed.
-    let left = memory_left::own(&Tree::own()).filter(|left| memory_share::most_bytes(*left) < *room_bytes);
-    let most_bytes = left.map_or(*room_bytes, memory_share::most_bytes);
-    let prof = genba_pstats::read_within(bytes, &mut { most_bytes }).map_err(|damaged| {
+    // However much memory is left: no profiler writes a file that needs more.
+    let room_bytes = shared.bytes.saturating_add(*more_bytes);
+    let left = memory_left::own(&Tree::own()).filter(|left| memory_share::most_bytes(*left) < room_bytes);
+    let most_bytes = left.map_or(room_bytes, memory_share::most_bytes);
+    let mut left_bytes = most_bytes;
+    let prof = genba_pstats::read_within(bytes, &mut left_bytes).map_err(|damaged| {
         let Damaged { byte, expected, found, needs_more_memory } = damaged;
         match (needs_more_memory, left) {
             (false, _) => NotLoaded::Content(format!("damaged at byte {byte}: expected {expected}, found {found}")),
@@ -139,6 +152,7 @@ fn prof_of(Counts { bytes, room_bytes }: &Counts) -> Result<Prof, NotLoaded> {
             }
         }
     })?;
+    shared.bytes -= (most_bytes - left_bytes).saturating_sub(*more_bytes).min(shared.bytes);
     if prof.rows.is_empty() {
         return Err(NotLoaded::Content("a .prof file without functions: nothing was profiled".to_owned()));
     }
@@ -158,9 +172,9 @@ fn too_large(how_exact: &str, needed_bytes: u64, left: Left) -> NotLoaded {
 }
 
 /// The same for a file that is named on the command line.
-pub fn open(path: &Path) -> Result<Stats, Failure> {
+pub fn open(path: &Path, shared: &mut Shared) -> Result<Stats, Failure> {
     check_is_no_pipe(path)?;
-    load(path).map_err(|why| {
+    load(path, shared).map_err(|why| {
         let shown = path.display();
         match why {
             NotLoaded::System(_, words) => {

@@ -116,7 +116,8 @@ fn difference_of_calls(
     };
     let is_json = arguments.format == Format::Json;
     let limit = arguments.limit.unwrap_or(if is_json { 0 } else { ROWS_ON_SCREEN });
-    let (before, after) = (prof_file::open(before)?, prof_file::open(after)?);
+    let mut shared = prof_file::Shared::default();
+    let (before, after) = (prof_file::open(before, &mut shared)?, prof_file::open(after, &mut shared)?);
     let difference = difference(&before, &after, order, (limit > 0).then_some(limit));
     match arguments.format {
         Format::Text => read::print(&difference.text())?,

@@ -3,6 +3,7 @@
 
 mod lines;
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -57,12 +58,13 @@ pub fn pstats(arguments: &Arguments) -> Result<ExitCode, Failure> {
     ];
     let has_lists = lists.iter().any(|(_, asked)| !asked.is_empty());
     let is_shell = !has_lists && !arguments.strip && arguments.sort.is_none();
+    let mut shared = prof_file::Shared::default();
     let stats = match arguments.files.split_first() {
-        Some((first, others)) => Some((first.display().to_string(), added(first, others)?)),
+        Some((first, others)) => Some((first.display().to_string(), added(first, others, &mut shared)?)),
         None => None,
     };
     let mut stats = match (is_shell, stats) {
-        (true, stats) => return browse(stats),
+        (true, stats) => return browse(stats, shared),
         (false, Some((_, stats))) => stats,
         (false, None) => {
             return Err(Failure::usage("no file is named").hint("genba pstats app.prof --sort time --stats 10"));
@@ -93,16 +95,17 @@ pub fn pstats(arguments: &Arguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn added(first: &Path, others: &[PathBuf]) -> Result<Stats, Failure> {
-    let mut stats = prof_file::open(first)?;
+fn added(first: &Path, others: &[PathBuf], shared: &mut prof_file::Shared) -> Result<Stats, Failure> {
+    let mut stats = prof_file::open(first, shared)?;
     for other in others {
-        stats.add(prof_file::open(other)?);
+        stats.add(prof_file::open(other, shared)?);
     }
     Ok(stats)
 }
 
-fn browse(stats: Option<(String, Stats)>) -> Result<ExitCode, Failure> {
-    let load = |file: &str| prof_file::load(Path::new(file));
+fn browse(stats: Option<(String, Stats)>, shared: prof_file::Shared) -> Result<ExitCode, Failure> {
+    let shared = RefCell::new(shared);
+    let load = |file: &str| prof_file::load(Path::new(file), &mut shared.borrow_mut());
     let mut browser = Browser::new(stats, &load);
     let mut lines = Lines::new();
     read::print("Welcome to the profile statistics browser.\n")?;

@@ -181,7 +181,7 @@ fn report(
 ) -> Result<(), Failure> {
     let has_output = written.has_main || place.is_within();
     if has_output && !(arguments.quiet && keys.is_empty()) {
-        let stats = prof_file::open(&output.path)?;
+        let stats = prof_file::open(&output.path, &mut prof_file::Shared::default())?;
         if keys.is_empty() {
             say(&summary(&stats));
             if let Some(awaits) = stats.awaits() {
