@@ -196,6 +196,15 @@ def test_options_print_what_the_words_print(python: str) -> None:
     assert said([str(binary()), *options], "") == said([python, "-c", program], "")
     alone = "import pstats; pstats.Stats('profile-3.13.0.prof').sort_stats('cumulative').print_stats()"
     assert said([str(binary()), *"pstats profile-3.13.0.prof -s cumulative".split()], "") == said([python, "-c", alone], "")
+    for words, methods in (
+        (["--strip"], "strip_dirs().print_stats()"),
+        (["--callers"], "print_callers()"),
+        (["--stats", "fib"], "print_stats('fib')"),
+        (["--sort", "cumulative name"], "sort_stats('cumulative', 'name').print_stats()"),
+        (["--strip", "--sort=nfl", "--reverse", "--callees", "0.5 1"], "strip_dirs().sort_stats('nfl').reverse_order().print_callees(.5, 1)"),
+    ):
+        expected = said([python, "-c", f"import pstats; pstats.Stats('cprofile-3.13.0.prof').{methods}"], "")
+        assert said([str(binary()), "pstats", "cprofile-3.13.0.prof", *words], "") == expected, words
 
 
 class Terminal:
@@ -266,3 +275,5 @@ def test_what_is_refused(tmp_path: Path) -> None:
     assert code == 2 and "`c` is not a key to sort by" in words and "tottime -- internal time" in words
     assert refused("app.prof", "--stats", "1.5")[0] == 2
     assert refused("--stats")[0] == 2
+    code, words = refused("app.prof", "--reverse")
+    assert code == 2 and "--sort <KEYS>" in words

@@ -7,13 +7,14 @@ import base64
 import gzip
 import json
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from profile_tables import Profile
-from recording import Workshop, genba, genba_said
+from recording import REPOSITORY, Workshop, binary, genba, genba_said
 from test_trace import traced
 
 PROGRAM = """def leaf(n): return len([n])
@@ -146,6 +147,19 @@ def test_pstats(recording: Path) -> None:
     assert f"{ALL} function calls ({ALL - 4} primitive calls) in " in text
     rows = {line.split()[-1]: line.split()[0] for line in text.splitlines() if "calls.py:" in line}
     assert rows == {"calls.py:1(<module>)": "1", "calls.py:1(leaf)": "21", "calls.py:2(branch)": "3", "calls.py:4(deep)": "5/1"}
+
+
+def test_pstats_adds_and_reads_recordings_as_it_does_files(recording: Path, tmp_path: Path) -> None:
+    """On the command line and in the shell, beside a .prof file of cProfile's."""
+    calls = lambda text: re.findall(r"^ +(\d+) function calls", text, re.MULTILINE)
+    theirs = REPOSITORY / "testdata/imports/cprofile-3.13.0.prof"
+    alone = int(*calls(genba_said("pstats", theirs, "--sort", "calls", "--stats", "1")))
+    assert calls(genba_said("pstats", recording, recording, "--sort", "calls", "--stats", "1")) == [str(2 * ALL)]
+    assert calls(genba_said("pstats", theirs, recording, "--sort", "calls", "--stats", "1")) == [str(ALL + alone)]
+    lines = f"stats 1\nadd {theirs}\nstats 1\nadd {recording}\nstats 1\nread {recording}\nstats 1\n"
+    shell = subprocess.run([binary(), "pstats", recording], input=lines, capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    assert (shell.returncode, shell.stderr) == (0, ""), shell.stderr
+    assert calls(shell.stdout) == [str(ALL), str(ALL + alone), str(2 * ALL + alone), str(ALL)], shell.stdout
 
 
 def test_what_counts_do_not_tell(recording: Path) -> None:

@@ -7,6 +7,7 @@ import json
 
 from inside import Inside
 from inside import inside as inside  # noqa: PLC0414  (fixture)
+from test_trace import called, traced
 
 PROGRAM = """
 import cProfile, json, os, pstats, sys, threading
@@ -109,20 +110,73 @@ print(sorted(name for name in os.listdir(".") if name.endswith(".prof")))
     assert lines[1] == "['child.prof', 'x.prof']"
 
 
-def test_a_block_that_is_open_at_os_exit_leaves_an_empty_file(inside: Inside) -> None:
+def test_threads_that_run_already_count_between_the_two_ends(inside: Inside) -> None:
     lines = inside.said(
         PROGRAM
         + """
-child = os.fork()
-if child == 0:
-    with genba.trace("open.prof"):
-        down(3)
-        os._exit(0)
-assert os.waitpid(child, 0)[1] == 0
-print(os.path.getsize("open.prof"))
+runs, begun, counted_all, over = (threading.Event() for _ in range(4))
+def long_lived():
+    down(1)
+    runs.set()
+    begun.wait()
+    down(3)
+    counted_all.set()
+    over.wait()
+    down(9)
+thread = threading.Thread(target=long_lived)
+thread.start()
+runs.wait()
+with genba.trace("x.prof") as traced:
+    begun.set()
+    counted_all.wait()
+over.set()
+thread.join()
+print(json.dumps({name[2]: numbers[:2] for name, numbers in traced.stats().stats.items() if name[2] == "down"}))
 """
     )
-    assert lines == ["0"]
+    assert [json.loads(line) for line in lines] == [{"down": [1, 4]}]
+
+
+def test_a_block_that_is_open_where_the_program_does_not_end_by_itself_leaves_an_empty_file(inside: Inside) -> None:
+    lines = inside.said(
+        PROGRAM
+        + """
+ends = {
+    "exit": lambda: os._exit(0),
+    "exec": lambda: os.execv(sys.executable, [sys.executable, "-c", "pass"]),
+    "kill": lambda: os.kill(os.getpid(), 9),
+}
+for name, end in ends.items():
+    child = os.fork()
+    if child == 0:
+        with genba.trace(f"{name}.prof"):
+            down(3)
+            end()
+    assert os.waitpid(child, 0)[1] == (9 if name == "kill" else 0)
+    print(name, os.path.getsize(f"{name}.prof"))
+"""
+    )
+    assert lines == ["exit 0", "exec 0", "kill 0"]
+
+
+def test_a_block_inside_of_genba_trace_is_a_part_of_its_counts(inside: Inside) -> None:
+    """And so is what is decorated: neither has a file of its own, and the end of neither ends the run's counting."""
+    workshop = inside.workshop
+    text = """
+import genba, os
+def one_call(): pass
+one_call()
+with genba.trace("block.prof") as traced: one_call(); one_call()
+@genba.trace("deco.prof")
+def decorated_call(): one_call()
+decorated_call()
+one_call()
+print(os.path.basename(traced.path), sorted(name for name in os.listdir(".") if name in {"block.prof", "deco.prof"}))
+"""
+    program, out = workshop.write("blocks.py", text), f"{workshop.place.inside}/run.prof"
+    done = traced(workshop, "-q", "-o", out, "--python", workshop.interpreter.path, program, environment=inside.environment)
+    assert (done.returncode, done.stdout) == (0, "run.prof []\n"), done.stderr
+    assert [called(workshop.place.outside / "run.prof", name) for name in ("one_call", "decorated_call")] == [5, 1]
 
 
 def test_as_a_decorator(inside: Inside) -> None:
