@@ -1,6 +1,7 @@
 """What `genba attach` refuses: the words, the hint, and that the process goes on as before."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -189,6 +190,34 @@ def test_a_filter_of_a_thread_whose_name_is_no_text(workshop: Workshop) -> None:
         with pytest.raises(UnicodeDecodeError):
             Path(f"/proc/{program.pid}/status").read_text(encoding="utf-8")
         refused(program, "seccomp", "would end the process", "clone")
+        assert program.end() == COUNTED
+
+
+CROWD = """\
+import json, select, sys, threading
+exec(open(sys.argv[1]).read())
+exec(FILTER)
+import errno
+install([167], errno.EPERM)
+threading.stack_size(256 * 1024)
+over = threading.Event()
+threads = [threading.Thread(target=over.wait) for _ in range(800)]
+for thread in threads: thread.start()
+print("ready", flush=True)
+while not select.select([sys.stdin], [], [], 0)[0]:
+    total = sum(number * number for number in range(5000))
+over.set()
+for thread in threads: thread.join()
+print(json.dumps({"total": total}))
+"""
+
+
+@few
+def test_more_threads_with_a_filter_than_one_stop_asks(workshop: Workshop) -> None:
+    """The filter forbids `swapon`, which genba does not call. All are asked before one of them is used, in as many stops as that takes."""
+    with filtered(workshop, "no", "", CROWD) as program:
+        run = program.recorded("crowd.genba", "--duration", "200ms")
+        assert re.search(r"^recording process \d+: 801 threads were held for [\d.]+ (µs|ms)", run.stderr, re.MULTILINE), run.stderr
         assert program.end() == COUNTED
 
 
