@@ -74,6 +74,8 @@ const YIELDS_MAX: u64 = 100_000;
 const BETWEEN_TRIES: Duration = Duration::from_millis(5);
 /// For so long in all the tries may wait for threads that stop late, beside the time that is given.
 const STAYED_MAX: Duration = Duration::from_secs(2);
+/// So long in a stop threads are looked at until one can be used. The next stop goes on with the others.
+const LOOKED_MAX: Duration = Duration::from_millis(20);
 /// So long in a stop threads are asked for their filters: several hundred of them.
 const ASKED_MAX: Duration = Duration::from_millis(5);
 const POLLED_EVERY: Duration = Duration::from_micros(100);
@@ -102,6 +104,8 @@ struct Entry<'a> {
     places: Vec<Option<Place>>,
     modules: RefCell<Modules>,
     filters: Filters,
+    /// The first thread that the last stop had no time to look at, by its number; 0: it looked at all.
+    looked_before: i32,
 }
 
 impl<'a> Entry<'a> {
@@ -156,7 +160,8 @@ impl<'a> Entry<'a> {
         modules.shut();
         let modules = RefCell::new(modules);
         let places = places(&maps, &slots, room);
-        Ok(Entry { asked, memory, maps, surroundings, slots, words, room, places, modules, filters })
+        let looked_before = 0;
+        Ok(Entry { asked, memory, maps, surroundings, slots, words, room, places, modules, filters, looked_before })
     }
 
     fn run(mut self) -> Result<Entered, NotEntered> {
@@ -254,7 +259,10 @@ impl<'a> Entry<'a> {
 
     /// One thread goes to the entry, if one can. `is_late`: signals may come all the time.
     fn send_one(&mut self, stop: &mut Stop, program: &File, is_late: bool) -> Result<(), Unsent> {
-        let threads = stop.standing();
+        let mut threads = stop.standing();
+        let first = threads.iter().position(|(tid, _)| *tid >= self.looked_before).unwrap_or(0);
+        threads.rotate_left(first);
+        self.looked_before = 0;
         let code = self.room.code_at..self.room.code_at + code::with(&self.slots).len() as u64;
         if stop.is_with_all() {
             return Err(Unsent::Failed(NotEntered::Stopped));
@@ -266,7 +274,12 @@ impl<'a> Entry<'a> {
             return Err(Unsent::Unusable(None));
         }
         let mut last = threads.is_empty().then_some(Unusable::Uninterruptible);
+        let began = Instant::now();
         for (tid, registers) in threads {
+            if began.elapsed() >= LOOKED_MAX {
+                self.looked_before = tid;
+                break;
+            }
             let place = Known {
                 pid: stop.pid(),
                 tid,
