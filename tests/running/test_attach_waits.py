@@ -65,6 +65,7 @@ def operation(change):
 
 # What is waited for is made before the call.
 event, other, timed, bytes_of = polled(), polled(), polled(), pipe()
+never, woken = ctypes.c_int(0), ctypes.c_int(0)
 LIMITED = {{
     "select": lambda: libc.select(0, None, None, None, limit()),
     "pselect": lambda: libc.pselect(0, None, None, None, limit(), None),
@@ -74,12 +75,14 @@ LIMITED = {{
     "clock_nanosleep": lambda: libc.clock_nanosleep(time.CLOCK_MONOTONIC, 0, limit(), None),
     "epoll_wait with a limit": lambda: libc.epoll_wait(timed, room(), 1, {LIMIT_S * 1000}),
     "recv with a limit": lambda: libc.recv(near.fileno(), room(), 1, 0),
+    "futex with a limit": lambda: libc.syscall(202, ctypes.byref(never), 128, 0, limit(), None, 0),
 }}
 ENDLESS = {{
     "epoll_wait": lambda: libc.epoll_wait(event, room(), 1, -1),
     "epoll_pwait": lambda: libc.epoll_pwait(other, room(), 1, -2, None),
     "read": lambda: libc.read(bytes_of, room(), 1),
     "semop": lambda: libc.semop(semaphores, operation(-1), 1),
+    "futex": lambda: libc.syscall(202, ctypes.byref(woken), 128, 0, None, None, 0),
 }}
 
 def waits(name, call):
@@ -101,13 +104,15 @@ for name in LIMITED:
 for writer in writers:
     os.write(writer, b"x")
 libc.semop(semaphores, operation(1), 1)
+woken.value = 1
+libc.syscall(202, ctypes.byref(woken), 129, 1, None, None, 0)
 for name in ENDLESS:
     threads[name].join()
 print(json.dumps(said))
 """
 
 TIMED = "select", "pselect", "poll", "ppoll", "nanosleep", "clock_nanosleep"
-ENDED = {"epoll_wait": 1, "epoll_pwait": 1, "read": 1, "semop": 0, "sigwaitinfo": ON}
+ENDED = {"epoll_wait": 1, "epoll_pwait": 1, "read": 1, "semop": 0, "futex": 0, "sigwaitinfo": ON}
 
 
 @contextmanager
@@ -134,7 +139,8 @@ def test_calls_of_c_that_wait(workshop: Workshop, first: str) -> None:
         said = program.end()
     assert {name: said[name][:2] for name in TIMED} == {name: [0, 0] for name in TIMED}, said
     assert {name: said[name][:2] for name in ENDED} == {name: [result, 0] for name, result in ENDED.items()}, said
-    assert all(LIMIT_S <= said[name][2] < LIMIT_S + 1 for name in TIMED), said
+    assert said["futex with a limit"][:2] == [-1, errno.ETIMEDOUT], said
+    assert all(LIMIT_S <= said[name][2] < LIMIT_S + 1 for name in (*TIMED, "futex with a limit")), said
     # docs/limits.md names these two.
     assert said["epoll_wait with a limit"][:2] in ([0, 0], [-1, errno.EINTR]), said
     assert said["recv with a limit"][:2] in ([-1, errno.EAGAIN], [-1, errno.EINTR]), said
