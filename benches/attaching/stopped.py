@@ -75,8 +75,8 @@ def library(folder: Path) -> Path:
 
 
 @contextmanager
-def here(python: str, folder: Path) -> Iterator[Program]:
-    with _started([python, str(WORKS / "stopped.py"), str(library(folder)), BUSY_THREADS]) as program:
+def here(python: str, folder: Path, waiting_threads: int = 0) -> Iterator[Program]:
+    with _started([python, str(WORKS / "stopped.py"), str(library(folder)), BUSY_THREADS, str(waiting_threads)]) as program:
         yield program
 
 
@@ -88,7 +88,7 @@ def on_newest(sid: Path, folder: Path) -> Iterator[Program]:
         for file in (library(folder), WORKS / "stopped.py"):
             shutil.copy2(file, place)
         inside = "/" + str(place.relative_to(sid))
-        with _started([newest.CHROOT, str(sid), newest.PYTHON, f"{inside}/stopped.py", f"{inside}/stops.so", BUSY_THREADS]) as program:
+        with _started([newest.CHROOT, str(sid), newest.PYTHON, f"{inside}/stopped.py", f"{inside}/stops.so", BUSY_THREADS, "0"]) as program:
             yield program
     finally:
         shutil.rmtree(place)

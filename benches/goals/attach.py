@@ -28,6 +28,9 @@ DUMPS = 20
 ATTACHES_A_RECORDING = 20
 # 3.15 is a second opinion: a part of the attaches.
 ATTACHES_ON_NEWEST = 1 / 4
+# And so is a program with many threads, which are asked for their filters.
+ATTACHES_TO_CROWD = 1 / 10
+CROWD = 1_000
 # Shorter ones may be over before the agent has answered, where the CPUs are busy.
 DURATION = "200ms"
 WORKS = ("pure_python", "threads_8")
@@ -48,6 +51,7 @@ def rows(options: Namespace, folder: Path) -> list[Row]:
     with stopped.here(options.python, folder) as program:
         found = of_attaching(options, folder, program, attaches, spy)
         found += of_dumping(options, program, dumps, "py-spy dump", [spy, "dump", "--json", "--pid", program.pid] if spy else None)
+    found += of_crowd(options, folder, max(1, round(attaches * ATTACHES_TO_CROWD)))
     for work in WORKS:
         found += of_slowing(work, options, folder, spy)
     return found + on_newest(options, folder, max(1, round(attaches * ATTACHES_ON_NEWEST)), dumps)
@@ -68,6 +72,13 @@ def of_attaching(options: Namespace, folder: Path, program: Program, attaches: i
         Row(f"attach: a thread is stopped, worst of {attaches:,}", max(genba.in_all_ms()), "ms", yardstick=theirs),
         Row(f"attach: all threads are held, as genba says, median of {attaches:,}", statistics.median(said_ms), "ms", yardstick=f"worst {max(said_ms):.1f} ms"),
     ]
+
+
+def of_crowd(options: Namespace, folder: Path, attaches: int) -> list[Row]:
+    with stopped.here(options.python, folder, CROWD) as program:
+        said_ms = [held_ms(attach(options, folder, program)) for _ in range(attaches)]
+    goal = f"attach: all threads are held, as genba says, where {CROWD:,} more wait, median of {attaches:,}"
+    return [Row(goal, statistics.median(said_ms), "ms", yardstick=f"worst {max(said_ms):.1f} ms")]
 
 
 def attach(options: Namespace, folder: Path, program: Program) -> str:

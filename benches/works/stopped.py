@@ -1,6 +1,6 @@
 """A busy program with several threads that says for how long it was stopped: the program that benches/goals/attach.py attaches to.
 
-argv: the library made of stops.c, and how many threads of Python are busy. Says its pid; then for each line on stdin, as JSON, the stops since the last
+argv: the library made of stops.c, how many threads of Python are busy, and how many more wait. Says its pid; then for each line on stdin, as JSON, the stops since the last
 line that one thread had: the length of each, and how much of it the thread waited for a CPU, in nanoseconds. That thread runs without the GIL. Ends with stdin.
 """
 
@@ -36,6 +36,8 @@ def main():
     watching.start()
     for number in range(int(sys.argv[2])):
         threading.Thread(target=works, name=f"works-{number}", daemon=True).start()
+    for _ in range(int(sys.argv[3])):
+        threading.Thread(target=threading.Event().wait, daemon=True).start()
     print(os.getpid(), flush=True)
     told = 0
     for _ in sys.stdin:
