@@ -58,7 +58,15 @@ help
 help stats
 ?sort
 help add
+help callees
+help callers
+help help
+help quit
 help read
+help reverse
+help sort
+help strip
+help EOF
 help nothing
 !shell
 =
@@ -181,7 +189,7 @@ def test_the_shell_without_a_file_and_with_several(python: str) -> None:
     lines = "stats\nadd x\nread\nsort time\nreverse\nstrip\ncallers 3 1.1\nread cprofile-3.13.0.prof\nstats 1\n"
     assert said([str(binary()), "pstats"], lines) == said([python, "-m", "pstats"], lines)
     files = ["cprofile-3.13.0.prof", "cprofile-3.15.2.prof", "cprofile-3.6.15.prof"]
-    lines = "sort cumulative\nstats\ncallees\ncallers\n"
+    lines = "sort cumulative\nstats\ncallees\ncallers\nEOF\nstats\n"
     assert said([str(binary()), "pstats", *files], lines) == said([python, "-m", "pstats", *files], lines)
 
 
@@ -199,7 +207,7 @@ def test_options_print_what_the_words_print(python: str) -> None:
     for words, methods in (
         (["--strip"], "strip_dirs().print_stats()"),
         (["--callers"], "print_callers()"),
-        (["--stats", "fib"], "print_stats('fib')"),
+        (["--stats", "fib", "--stats", "2"], "print_stats('fib').print_stats(2)"),
         (["--sort", "cumulative name"], "sort_stats('cumulative', 'name').print_stats()"),
         (["--strip", "--sort=nfl", "--reverse", "--callees", "0.5 1"], "strip_dirs().sort_stats('nfl').reverse_order().print_callees(.5, 1)"),
     ):
