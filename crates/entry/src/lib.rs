@@ -223,7 +223,7 @@ impl<'a> Entry<'a> {
         let sent = match self.check_filters(&stop) {
             _ if is_changed => Err(Unsent::Failed(NotEntered::Changed)),
             Ok(true) => self.send_one(&mut stop, program, is_late),
-            Ok(false) => Err(Unsent::Unusable(None)),
+            Ok(false) => Err(Unsent::Unusable(Some(Unusable::Unseen))),
             Err(why) => Err(Unsent::Failed(NotEntered::Filtered(why))),
         };
         let sent = sent.map(|()| self.hold(HELD_MAX));
@@ -278,6 +278,7 @@ impl<'a> Entry<'a> {
         for (tid, registers) in threads {
             if began.elapsed() >= LOOKED_MAX {
                 self.looked_before = tid;
+                last = last.or(Some(Unusable::Unseen));
                 break;
             }
             let place = Known {

@@ -21,6 +21,8 @@ pub enum Unusable {
     Stack,
     /// No thread has come out of the kernel: each is in an uninterruptible call.
     Uninterruptible,
+    /// There was no time for it in this stop.
+    Unseen,
 }
 
 /// What is known of the place where a thread stands, beside its registers.
