@@ -91,8 +91,7 @@ impl Lineage<'_> {
         let mut open = vec![helper];
         while let Some(unnamed) = open.pop() {
             let start = self.extents.get(unnamed).start;
-            let too_many = seen.len() > UNNAMED_MAX || dominators.len() > DOMINATORS_MAX;
-            if too_many || self.flow.is_address_taken(start) {
+            if seen.len() > UNNAMED_MAX || self.flow.is_address_taken(start) {
                 return None;
             }
             let mut entered = false;
@@ -105,6 +104,10 @@ impl Lineage<'_> {
                 match name_of(from) {
                     Some(name) => {
                         dominators.insert(name);
+                        // A helper of hundreds: they need not all be looked at.
+                        if dominators.len() > DOMINATORS_MAX {
+                            return None;
+                        }
                     }
                     None => {
                         seen.insert(from);

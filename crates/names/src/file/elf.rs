@@ -54,6 +54,8 @@ pub struct Image<'a> {
     pub(crate) sections: SectionTable<'a, Header>,
     pub(crate) position_independent: bool,
     segments: Vec<Segment<'a>>,
+    code_sections: Vec<CodeSection<'a>>,
+    /// Where these lie, by address.
     code: Vec<Range<u64>>,
 }
 
@@ -89,8 +91,10 @@ impl<'a> Image<'a> {
             sections,
             position_independent: header.e_type(LITTLE) == elf::ET_DYN,
             segments,
+            code_sections: Vec::new(),
             code: Vec::new(),
         };
+        image.code_sections = image.read_code_sections();
         image.code =
             image.code_sections().map(|section| section.start..section.start + section.bytes.len() as u64).collect();
         image.code.sort_by_key(|range| range.start);
@@ -217,7 +221,12 @@ impl<'a> Image<'a> {
 
     /// Sections with instructions, in the order of the file.
     pub(crate) fn code_sections(&self) -> impl Iterator<Item = CodeSection<'a>> + '_ {
-        self.sections.iter().filter_map(move |section| {
+        self.code_sections.iter().cloned()
+    }
+
+    /// Once: they are asked for at each address that may lie in a stub.
+    fn read_code_sections(&self) -> Vec<CodeSection<'a>> {
+        let code_sections = self.sections.iter().filter_map(|section| {
             let flags = section.sh_flags(LITTLE);
             if !flags.contains(elf::SHF_EXECINSTR) || !flags.contains(elf::SHF_ALLOC) {
                 return None;
@@ -231,7 +240,8 @@ impl<'a> Image<'a> {
                 bytes,
                 entry_bytes: section.sh_entsize(LITTLE).min(STUB_BYTES_MAX),
             })
-        })
+        });
+        code_sections.collect()
     }
 
     /// Address and bytes of a section by name.

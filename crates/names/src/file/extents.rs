@@ -59,6 +59,8 @@ impl<'a> Extents<'a> {
     }
 
     pub fn containing(&self, address: u64) -> Option<ExtentIndex> {
+        // Most addresses that instructions use are of data, which lies behind the code.
+        self.sorted.last().filter(|last| address < last.end)?;
         let after = self.sorted.partition_point(|extent| extent.start <= address);
         let index = after.checked_sub(1)?;
         (address < self.sorted[index].end).then_some(ExtentIndex(u32::try_from(index).ok()?))
