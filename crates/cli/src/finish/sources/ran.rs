@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use genba_format::proto::SourceLack;
 
+use super::line_starts::LineStarts;
+
 /// Lines that decorators may take, above the line with the function's name.
 const DECORATOR_LINES_MAX: usize = 200;
 
@@ -16,35 +18,35 @@ pub fn lack(
     written_realtime_ns: Option<u64>,
     began_realtime_ns: u64,
 ) -> SourceLack {
-    let lines: Vec<&str> = text.split('\n').collect();
-    let begins = |(line, names): (&u32, &BTreeSet<String>)| names.iter().all(|name| begins_at(&lines, *line, name));
     if began_realtime_ns > 0 && written_realtime_ns.is_some_and(|written_ns| written_ns > began_realtime_ns) {
-        SourceLack::WrittenLater
-    } else if definitions.iter().all(begins) {
-        SourceLack::NoLack
-    } else {
-        SourceLack::NotWhatRan
+        return SourceLack::WrittenLater;
     }
+    let mut lines = LineStarts::of(text);
+    let begins = |(&line, names): (&u32, &BTreeSet<String>)| {
+        let below = lines.find(line).and_then(|from| text.get(from..));
+        names.iter().all(|name| begins_at(line, below, name))
+    };
+    if definitions.iter().all(begins) { SourceLack::NoLack } else { SourceLack::NotWhatRan }
 }
 
-/// Whether the function `name` begins at `line`, by the line's words. A decorated one begins at its first decorator.
-fn begins_at(lines: &[&str], line: u32, name: &str) -> bool {
-    let Some(first) = (line as usize).checked_sub(1) else {
-        // A module begins at line 0 before 3.12.
+/// Whether the function `name` begins at `line`, by the line's words. A decorated one begins at its first decorator. `below`: the text from
+/// that line on, if it has so many lines.
+fn begins_at(line: u32, below: Option<&str>, name: &str) -> bool {
+    if line == 0 {
+        // A module begins there before 3.12.
         return name.starts_with('<');
-    };
-    let below = lines.get(first..).unwrap_or_default();
-    let Some(begin) = below.first() else {
+    }
+    let Some(below) = below else {
         return name == "<module>";
     };
+    let lines = below.split('\n');
+    let begin = lines.clone().next().unwrap_or_default();
     match name {
         "<lambda>" => has_word(begin, "lambda"),
         "<listcomp>" | "<setcomp>" | "<dictcomp>" | "<genexpr>" => begin.contains(['[', '{', '(']),
         // Of a module, of generic parameters: the compiler's own names, which no text has.
         _ if name.starts_with('<') || name == "__annotate__" => true,
-        _ if begin.trim_start().starts_with('@') => {
-            below.iter().take(DECORATOR_LINES_MAX).any(|line| defines(line, name))
-        }
+        _ if begin.trim_start().starts_with('@') => lines.take(DECORATOR_LINES_MAX).any(|line| defines(line, name)),
         _ => defines(begin, name),
     }
 }
