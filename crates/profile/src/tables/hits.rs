@@ -57,8 +57,6 @@ pub fn hits(recording: &Recording) -> Hits {
 }
 
 fn of_process(stored: &Stored, hits: &mut Hits) {
-    let cwd = stored.start().map(|start| start.cwd.as_str());
-    let places = Places { executable: stored.start().map_or("", |start| &start.executable), packages: &[] };
     let began_realtime_ns = stored.start().map_or(0, |start| match start.began_realtime_ns {
         0 => start.realtime_ns,
         told_ns => told_ns,
@@ -73,7 +71,9 @@ fn of_process(stored: &Stored, hits: &mut Hits) {
         .into_iter()
         .collect();
     let mut seen: HashSet<u32> = waiting.iter().copied().collect();
+    // By rows of the process's own tables: there are many nodes in one module, many codes in one file.
     let mut instructions: BTreeMap<u32, BTreeSet<u64>> = BTreeMap::new();
+    let mut inside: BTreeMap<u32, BTreeSet<u64>> = BTreeMap::new();
     while let Some(index) = waiting.pop() {
         let Some(row) = stored.node(index) else {
             continue;
@@ -83,10 +83,12 @@ fn of_process(stored: &Stored, hits: &mut Hits) {
                 instructions.entry(row.table).or_default().insert(row.address);
             }
             Ok(proto::NodeKind::CReturn) => {
-                address(stored, row.table, row.address.saturating_sub(1), began_realtime_ns, hits)
+                inside.entry(row.table).or_default().insert(row.address.saturating_sub(1));
             }
             Ok(proto::NodeKind::Mark) | Err(_) => {}
-            Ok(_) => address(stored, row.table, row.address, began_realtime_ns, hits),
+            Ok(_) => {
+                inside.entry(row.table).or_default().insert(row.address);
+            }
         }
         waiting.extend(row.parent.filter(|parent| seen.insert(*parent)));
     }
@@ -95,18 +97,24 @@ fn of_process(stored: &Stored, hits: &mut Hits) {
             hits.modules.entry(module).or_default().known.insert(known.address, name);
         }
     }
+    for (index, addresses) in inside {
+        if let Some(module) = module(stored, index) {
+            let hit = hits.modules.entry(module).or_default();
+            hit.began_realtime_ns = earlier(hit.began_realtime_ns, began_realtime_ns);
+            hit.inside.extend(addresses);
+        }
+    }
+    of_codes(stored, instructions, began_realtime_ns, hits);
+}
+
+/// `instructions`: code units by the row of their code.
+fn of_codes(stored: &Stored, instructions: BTreeMap<u32, BTreeSet<u64>>, began_realtime_ns: u64, hits: &mut Hits) {
+    let mut by_filename: BTreeMap<u32, HitFile> = BTreeMap::new();
     for (index, units) in instructions {
         let Some(code) = stored.codes.get(index) else {
             continue;
         };
-        let Some(filename) = stored.string(code.filename).filter(|name| !name.starts_with('<')) else {
-            continue;
-        };
-        let path = absolute(&filename, cwd);
-        let is_users_own = owner::of_python(&path, places) == Owner::User;
-        let file = hits.files.entry(path).or_default();
-        file.is_users_own |= is_users_own;
-        file.began_realtime_ns = earlier(file.began_realtime_ns, began_realtime_ns);
+        let file = by_filename.entry(code.filename).or_default();
         let qualname = stored.string(code.qualname).unwrap_or_default();
         let name = qualname.rsplit('.').next().unwrap_or_default();
         file.definitions.entry(code.first_line).or_default().insert(name.to_string());
@@ -119,13 +127,21 @@ fn of_process(stored: &Stored, hits: &mut Hits) {
             }
         }
     }
-}
-
-fn address(stored: &Stored, index: u32, inside: u64, began_realtime_ns: u64, hits: &mut Hits) {
-    if let Some(module) = module(stored, index) {
-        let hit = hits.modules.entry(module).or_default();
-        hit.began_realtime_ns = earlier(hit.began_realtime_ns, began_realtime_ns);
-        hit.inside.insert(inside);
+    let cwd = stored.start().map(|start| start.cwd.as_str());
+    let places = Places { executable: stored.start().map_or("", |start| &start.executable), packages: &[] };
+    for (filename, found) in by_filename {
+        let Some(filename) = stored.string(filename).filter(|name| !name.starts_with('<')) else {
+            continue;
+        };
+        let path = absolute(&filename, cwd);
+        let is_users_own = owner::of_python(&path, places) == Owner::User;
+        let file = hits.files.entry(path).or_default();
+        file.is_users_own |= is_users_own;
+        file.began_realtime_ns = earlier(file.began_realtime_ns, began_realtime_ns);
+        file.lines.extend(found.lines);
+        for (line, names) in found.definitions {
+            file.definitions.entry(line).or_default().extend(names);
+        }
     }
 }
 
