@@ -119,18 +119,31 @@ impl Listing {
 fn found(bias: u64, headers: &[libc::Elf64_Phdr], name: &str, (known, none_went): (&[Module], bool)) -> Option<Found> {
     const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
     const NOTE_BYTES_MAX: u64 = 1 << 16;
-    let (mut start, mut end, mut header_address) = (u64::MAX, 0, None);
-    let (mut data, mut build_id, mut segments, mut notes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for header in headers {
+    let place = |header: &libc::Elf64_Phdr| {
         let first = bias.wrapping_add(header.p_vaddr);
-        let behind = first.wrapping_add(header.p_memsz);
+        (first, first.wrapping_add(header.p_memsz))
+    };
+    let (mut start, mut end) = (u64::MAX, 0);
+    let is_code = |header: &&libc::Elf64_Phdr| header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0;
+    for (first, behind) in headers.iter().filter(is_code).map(place) {
+        start = start.min(first);
+        end = end.max(behind);
+    }
+    if start >= end {
+        return None;
+    }
+    // Of most files nothing else has to be known: each change of the list brings one.
+    let has_stayed = |known: &Module| known.mapped && (known.bias, known.start) == (bias, start);
+    if none_went && let Some(index) = known.iter().position(has_stayed) {
+        return Some(Found::Known(index));
+    }
+    let (mut data, mut segments, mut notes) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut build_id, mut header_address) = (Vec::new(), None);
+    for header in headers {
+        let (first, behind) = place(header);
         match header.p_type {
             libc::PT_LOAD => {
                 segments.push((first, behind));
-                if header.p_flags & libc::PF_X != 0 {
-                    start = start.min(first);
-                    end = end.max(behind);
-                }
                 if header.p_flags & libc::PF_W != 0 {
                     data.push((first, behind));
                 }
@@ -139,13 +152,6 @@ fn found(bias: u64, headers: &[libc::Elf64_Phdr], name: &str, (known, none_went)
             PT_GNU_EH_FRAME => header_address = Some(first),
             _ => {}
         }
-    }
-    if start >= end {
-        return None;
-    }
-    let has_stayed = |known: &Module| known.mapped && (known.bias, known.start) == (bias, start);
-    if none_went && let Some(index) = known.iter().position(has_stayed) {
-        return Some(Found::Known(index));
     }
     let is_mapped = |first: u64, behind: u64| {
         segments.iter().any(|&(start, end)| start <= first && first < behind && behind <= end)
