@@ -201,14 +201,16 @@ impl<'a> Names<'a> {
             (Some(self.dynamic_symbols()), Origin::DynamicSymbols),
         ];
         for (symbols, origin) in sources {
-            if let Some(symbol) = symbols.and_then(|symbols| symbols.covering(address)) {
-                let Shown { name, full_name } = spelling::shown_spelling(&symbol.spelling.name);
+            let Some(symbols) = symbols else { continue };
+            if let Some(symbol) = symbols.covering(address) {
+                let spelled = symbols.spelling(symbol);
+                let Shown { name, full_name } = spelling::shown_spelling(&spelled.name);
                 return Some(CFunction {
                     start: symbol.start,
                     end: symbol.end,
                     name,
                     full_name,
-                    origin: if symbol.spelling.cold { Origin::ColdPart } else { origin },
+                    origin: if spelled.cold { Origin::ColdPart } else { origin },
                 });
             }
         }

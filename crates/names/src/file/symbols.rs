@@ -9,11 +9,13 @@ use crate::words::spelling::{Spelling, preference, spell};
 use object::elf;
 use object::read::elf::Sym;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Symbol {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Symbol<'a> {
     pub start: u64,
     pub end: u64,
-    pub spelling: Spelling,
+    /// As the linker has it.
+    raw: &'a str,
+    is_local: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,10 +33,11 @@ pub(crate) struct Resolver<'a> {
 
 pub(crate) struct Symbols<'a> {
     /// By start, then end; each start once.
-    sorted: Vec<Symbol>,
+    sorted: Vec<Symbol<'a>>,
     /// The largest end among `sorted[..=index]`.
     reach: Vec<u64>,
     pub resolvers: Vec<Resolver<'a>>,
+    libc: bool,
 }
 
 /// Symbols that may stand inside another one are few; beyond this many there is no covering one.
@@ -47,14 +50,14 @@ impl<'a> Symbols<'a> {
             Table::Full => elf::SHT_SYMTAB,
             Table::Dynamic => elf::SHT_DYNSYM,
         };
-        let mut found: Vec<(Rank, Symbol)> = Vec::new();
+        let mut found: Vec<Symbol<'a>> = Vec::new();
         let mut resolvers = Vec::new();
         if let Ok(symbols) = image.sections.symbols(LITTLE, image.bytes, kind) {
             for symbol in symbols.iter() {
                 if symbol.is_undefined(LITTLE) {
                     continue;
                 }
-                let Some(name) = symbol
+                let Some(raw) = symbol
                     .name(LITTLE, symbols.strings())
                     .ok()
                     .and_then(|name| std::str::from_utf8(name).ok())
@@ -64,23 +67,26 @@ impl<'a> Symbols<'a> {
                 };
                 let start = symbol.st_value(LITTLE);
                 match symbol.st_type() {
-                    elf::STT_GNU_IFUNC => resolvers.push(Resolver { address: start, name }),
+                    elf::STT_GNU_IFUNC => resolvers.push(Resolver { address: start, name: raw }),
                     elf::STT_FUNC => {
                         let Some(end) = end_of(start, symbol.st_size(LITTLE), extents) else {
                             continue;
                         };
-                        let spelling = spell(name, libc);
-                        let rank = Rank::of(&spelling, symbol.st_bind());
-                        found.push((rank, Symbol { start, end, spelling }));
+                        found.push(Symbol { start, end, raw, is_local: symbol.st_bind() == elf::STB_LOCAL });
                     }
                     _ => {}
                 }
             }
         }
-        Self::from_found(found, resolvers)
+        Self::from_found(found, resolvers, libc)
     }
 
-    pub fn covering(&self, address: u64) -> Option<&Symbol> {
+    /// Of most symbols nobody asks for it.
+    pub fn spelling(&self, symbol: &Symbol<'_>) -> Spelling {
+        spell(symbol.raw, self.libc)
+    }
+
+    pub fn covering(&self, address: u64) -> Option<&Symbol<'a>> {
         let after = self.sorted.partition_point(|symbol| symbol.start <= address);
         (0..after)
             .rev()
@@ -95,12 +101,13 @@ impl<'a> Symbols<'a> {
         self.sorted.iter().flat_map(|symbol| [symbol.start, symbol.end])
     }
 
-    fn from_found(mut found: Vec<(Rank, Symbol)>, resolvers: Vec<Resolver<'a>>) -> Self {
-        found.sort_by(|(left_rank, left), (right_rank, right)| {
-            (left.start, left_rank, &left.spelling.name).cmp(&(right.start, right_rank, &right.spelling.name))
-        });
-        found.dedup_by_key(|(_, symbol)| symbol.start);
-        let sorted: Vec<Symbol> = found.into_iter().map(|(_, symbol)| symbol).collect();
+    fn from_found(mut found: Vec<Symbol<'a>>, resolvers: Vec<Resolver<'a>>, libc: bool) -> Self {
+        found.sort_by_key(|symbol| symbol.start);
+        let shown = |aliases: &[Symbol<'a>]| match aliases {
+            [one] => Some(*one),
+            several => several.iter().copied().min_by_key(|symbol| Rank::of(symbol, libc)),
+        };
+        let sorted: Vec<Symbol<'a>> = found.chunk_by(|one, next| one.start == next.start).filter_map(shown).collect();
         let mut furthest = 0;
         let reach = sorted
             .iter()
@@ -109,7 +116,7 @@ impl<'a> Symbols<'a> {
                 furthest
             })
             .collect();
-        Symbols { sorted, reach, resolvers }
+        Symbols { sorted, reach, resolvers, libc }
     }
 }
 
@@ -121,15 +128,17 @@ fn end_of(start: u64, size_bytes: u64, extents: &Extents<'_>) -> Option<u64> {
     Some(extents.get(index).end)
 }
 
-/// Which of several symbols of one address is shown: the smallest.
+/// Which of several symbols of one address is shown: the smallest, or the first of these in the table.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
     is_local: bool,
     preference: (usize, bool, usize),
+    name: String,
 }
 
 impl Rank {
-    fn of(spelling: &Spelling, bind: elf::SymbolBind) -> Self {
-        Rank { is_local: bind == elf::STB_LOCAL, preference: preference(&spelling.name) }
+    fn of(symbol: &Symbol<'_>, libc: bool) -> Self {
+        let Spelling { name, .. } = spell(symbol.raw, libc);
+        Rank { is_local: symbol.is_local, preference: preference(&name), name }
     }
 }
