@@ -113,8 +113,12 @@ pub fn may_be_another(root: &Root, path: &str, build_id: &[u8], began_realtime_n
 }
 
 /// CLOCK_REALTIME of the last change to a file's content.
-pub fn written_realtime_ns(root: &Root, path: &Path) -> Option<u64> {
-    let found = root.metadata(path).ok()?;
+fn written_realtime_ns(root: &Root, path: &Path) -> Option<u64> {
+    written_ns(&root.metadata(path).ok()?)
+}
+
+/// The same, of what is known of the file already.
+pub fn written_ns(found: &fs::Metadata) -> Option<u64> {
     let written = Duration::new(u64::try_from(found.mtime()).ok()?, u32::try_from(found.mtime_nsec()).ok()?);
     u64::try_from(written.as_nanos()).ok()
 }

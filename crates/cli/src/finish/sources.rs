@@ -132,20 +132,19 @@ impl SourceFile {
         if !found.is_file() || found.len() > FILE_BYTES_MAX {
             return None;
         }
-        let written_realtime_ns = elf_files::written_realtime_ns(root, path);
         let bytes = root.read(path).ok()?;
-        let text = encoding::decoded(&bytes)?;
-        SourceFile::new(text, &bytes, written_realtime_ns)
+        let sha256 = Sha256::digest(&bytes).to_vec();
+        SourceFile::new(encoding::decoded_whole(bytes)?, sha256, elf_files::written_ns(&found))
     }
 
     fn of_text(text: &str) -> Option<Self> {
-        SourceFile::new(text.to_owned(), text.as_bytes(), None)
+        SourceFile::new(text.to_owned(), Sha256::digest(text.as_bytes()).to_vec(), None)
     }
 
-    fn new(text: String, bytes: &[u8], written_realtime_ns: Option<u64>) -> Option<Self> {
+    fn new(text: String, sha256: Vec<u8>, written_realtime_ns: Option<u64>) -> Option<Self> {
         let has_open_line = !text.is_empty() && !text.ends_with('\n');
         let line_count = u32::try_from(line_ends(&text) + usize::from(has_open_line)).ok()?;
-        Some(SourceFile { text, line_count, sha256: Sha256::digest(bytes).to_vec(), written_realtime_ns })
+        Some(SourceFile { text, line_count, sha256, written_realtime_ns })
     }
 
     /// With the lines around hits, or without any and the reason.

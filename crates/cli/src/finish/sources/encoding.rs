@@ -4,9 +4,18 @@
 
 use encoding_rs::Encoding;
 
+/// The byte order mark in UTF-8.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// As `decoded`; most files are such a text as they are.
+pub fn decoded_whole(bytes: Vec<u8>) -> Option<String> {
+    let is_text = !bytes.starts_with(MARK) && coding_of(&bytes).is_none() && !bytes.contains(&b'\r');
+    if is_text { String::from_utf8(bytes).ok() } else { decoded(&bytes) }
+}
+
 /// UTF-8 with `\n` line ends. `None`: an unknown encoding, or bytes that are not in it.
 pub fn decoded(bytes: &[u8]) -> Option<String> {
-    let text = match bytes.strip_prefix(b"\xef\xbb\xbf") {
+    let text = match bytes.strip_prefix(MARK) {
         Some(rest) => std::str::from_utf8(rest).ok()?.to_owned(),
         None => match coding_of(bytes) {
             Some(coding) => decoded_as(bytes, &coding)?,
@@ -99,11 +108,12 @@ fn coding_in(comment: &[u8]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::decoded;
+    use super::{decoded, decoded_whole};
 
     #[track_caller]
     fn check(bytes: &[u8], expected: Option<&str>) {
         assert_eq!(decoded(bytes).as_deref(), expected);
+        assert_eq!(decoded_whole(bytes.to_vec()).as_deref(), expected);
     }
 
     #[test]
