@@ -96,6 +96,8 @@ prepare_packages() {
     # Allocators that programs preload.
     [ -e $libraries/libjemalloc.so.2 ] || missing="$missing libjemalloc2"
     [ -e $libraries/libtcmalloc_minimal.so.4 ] || missing="$missing libtcmalloc-minimal4"
+    # A server that loads its Python as a plugin.
+    ls /usr/lib/uwsgi/plugins/python3*_plugin.so >/dev/null 2>&1 || missing="$missing uwsgi-core uwsgi-plugin-python3"
     # The database of several servers; Debian keeps its programs out of PATH.
     ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$missing postgresql"
     # The link of a case. Its folder is not in everybody's PATH.
@@ -342,17 +344,17 @@ prepare_readers() {
     fi
 }
 
-# Compiled packages that the tests profile, a folder for each CPython: build/compiled/3.11 and so on; Cython for all of them.
+# Compiled packages that the tests profile, a folder for each CPython: build/compiled/3.11 and so on; Cython and PyInstaller for all of them.
 prepare_compiled() {
     wanted=$(sha256sum <"$root/make/compiled-packages.txt")
     own=$("$tools/bin/python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
-    for minor in cython 3.11 3.12 3.13 3.14 3.15; do
+    for minor in cython pyinstaller 3.11 3.12 3.13 3.14 3.15; do
         folder=$root/build/compiled/$minor
         [ "$(cat "$folder/wanted" 2>/dev/null)" = "$wanted" ] && continue
         say "compiled packages for $minor into build/compiled"
         rm -rf "$folder"
         mkdir -p "$folder"
-        if [ "$minor" = cython ]; then
+        if [ "$minor" = cython ] || [ "$minor" = pyinstaller ]; then
             set --
         else
             set -- --only-binary=:all: --no-deps --implementation cp --python-version "$minor"
