@@ -84,19 +84,22 @@ def test_collections_and_the_one_at_exit_are_called_so(workshop: Workshop) -> No
 
 DEEP = """
 import sys, time
-sys.setrecursionlimit(10_000)
+sys.setrecursionlimit(100_000)
 def down(depth):
     return down(depth - 1) + 1 if depth else sum(range(20_000))
 until = time.process_time() + 0.6
-while time.process_time() < until: down(4000)
+while time.process_time() < until: down(int(sys.argv[1]))
 """
+# The frames of which a sample has names, and those that are counted beyond them.
+COUNTED_MAX = 1536 + (1 << 15)
 
 
-def test_a_recursion_that_is_deeper_than_a_sample_holds(workshop: Workshop) -> None:
-    run = workshop.run(workshop.write("down.py", DEEP))
-    judge(run, Slow("", "recursion", ("down (down.py:4)", " or more deep holds ")))
+@pytest.mark.parametrize(("depth", "depth_max", "says"), [(4000, 4001, " ×4001 deep holds "), (60_000, COUNTED_MAX, f" ×{COUNTED_MAX} or more deep holds ")])
+def test_a_recursion_that_is_deeper_than_a_sample_holds(workshop: Workshop, depth: int, depth_max: int, says: str) -> None:
+    run = workshop.run(workshop.write("down.py", DEEP), str(depth))
+    judge(run, Slow("", "recursion", ("down (down.py:4)", says)))
     figures = run.report_json()["verdict"]["figures"]
-    assert figures["is_depth_cut"] is True and 1500 < figures["depth_max"] <= 1536, figures
+    assert (figures["depth_max"], figures["is_depth_cut"]) == (depth_max, depth_max == COUNTED_MAX), figures
 
 
 def judge(run: Run, slow: Slow) -> None:

@@ -61,6 +61,7 @@ TABLE: dict[str, Row] = {
     # 3.14-standalone is refused there, and the last test is skipped in the Debian sid.
     "tests/reading_cpython/test_loaded_later.py": Spread(TWO),
     "tests/reading_cpython/test_loaded_later.py::test_it_is_recorded_from_then_on": Spread(KINDS, 2),
+    "tests/reading_cpython/test_deep_stacks.py": Spread(ALL, 2),
     # PyInstaller takes its time for each program.
     "tests/reading_cpython/test_loaded_later_by_others.py": NOWHERE,
     "tests/reading_cpython/test_loaded_later_by_others.py::test_the_plugin_of_uwsgi": ONE,

@@ -135,6 +135,7 @@ impl Sampler {
         let question = Question {
             thread: ThreadHints { pid: std::process::id(), tid: self.tid, states },
             native: true,
+            counts_beyond: false,
             reading: Reading::Guarded,
         };
         let ticket = (way == Way::Handler).then(|| POOL.ask(0, question)).flatten();

@@ -741,6 +741,8 @@ pub enum MarkKind {
     Held = 12,
     /// the program loaded files with code, a tenth of a second at most from the first to the last. text: the first one's path; value: how many
     Loaded = 13,
+    /// a stack was deeper than a sample holds. value: how often the function of its outermost frame that was read is in all of it; text: empty, or "or more" where the count met its bound; thread, node: where
+    Deep = 14,
 }
 impl MarkKind {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -763,6 +765,7 @@ impl MarkKind {
             Self::Step => "STEP",
             Self::Held => "HELD",
             Self::Loaded => "LOADED",
+            Self::Deep => "DEEP",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -782,6 +785,7 @@ impl MarkKind {
             "STEP" => Some(Self::Step),
             "HELD" => Some(Self::Held),
             "LOADED" => Some(Self::Loaded),
+            "DEEP" => Some(Self::Deep),
             _ => None,
         }
     }

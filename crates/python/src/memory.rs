@@ -27,6 +27,9 @@ pub struct Fault;
 
 /// A way to read the program's memory.
 pub trait Memory {
+    /// False where each read asks the kernel: who may do without one does.
+    const IS_CHEAP: bool = true;
+
     /// Reads eight bytes, of any alignment.
     ///
     /// # Errors

@@ -135,6 +135,7 @@ pub fn look<M: Memory>(memory: &M, tables: Tables, registers: Registers, questio
     answer.in_gc = false;
     answer.context_version = 0;
     answer.chains_len = 0;
+    answer.beyond = None;
     if question.native {
         match tables.modules {
             Some(modules) => {
@@ -172,9 +173,16 @@ fn python<M: Memory>(
         (Some(frame), 2..) => Some(frame.cfa),
         _ => None,
     };
-    let Answer { python, tail, chains, chains_len, .. } = answer;
-    let mut frames =
-        Frames { words: python, len: 0, tail: Tail::new(tail), top_not_begun: false, operand: None, innermost_cfa };
+    let Answer { python, tail, chains, chains_len, beyond, .. } = answer;
+    let mut frames = Frames {
+        words: python,
+        len: 0,
+        tail: Tail::new(tail),
+        top_not_begun: false,
+        operand: None,
+        innermost_cfa,
+        rest: None,
+    };
     let (mut end, mut in_gc) = (PythonEnd::NoThreadState, false);
     for (thread_state, chain) in states.iter().zip(chains.iter_mut()) {
         let begin = frames.len;
@@ -182,6 +190,13 @@ fn python<M: Memory>(
         end = frames::walk(memory, layout, seen, thread_state, &mut frames);
         *chain = Chain { len: frames.len - begin, end, operand: frames.operand };
         *chains_len += 1;
+        if question.counts_beyond
+            && M::IS_CHEAP
+            && beyond.is_none()
+            && let Some(rest) = frames.rest
+        {
+            *beyond = frames::count(memory, layout, rest);
+        }
         in_gc |= thread_states::in_gc(memory, layout, thread_state) == Ok(true);
     }
     let (len, tail_len) = (frames.len, frames.tail.len());

@@ -71,6 +71,8 @@ pub struct WordsByKernel {
 }
 
 impl Memory for WordsByKernel {
+    const IS_CHEAP: bool = false;
+
     #[inline]
     fn word(&self, address: Address) -> Result<u64, Fault> {
         let mut word = 0;
@@ -210,6 +212,8 @@ impl Memory for Guarded {
 }
 
 impl Memory for ByKernel<'_> {
+    const IS_CHEAP: bool = false;
+
     #[inline]
     fn word(&self, address: Address) -> Result<u64, Fault> {
         let shift_bits = (address.0 & 7) * 8;

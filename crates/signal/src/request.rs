@@ -13,7 +13,7 @@ use crate::walk_memory::WalkMemory;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU64, Ordering};
 use genba_python::code_capture::ENTRY_WORDS_MAX;
-use genba_python::stack::walked::{Operand, PYTHON_MAX, PythonEnd, PythonWord};
+use genba_python::stack::walked::{Beyond, Operand, PYTHON_MAX, PythonEnd, PythonWord};
 use genba_python::thread_states::{States, THREAD_STATES_MAX, ThreadHints};
 
 pub const REQUESTS: usize = 64;
@@ -41,6 +41,8 @@ pub enum Reading {
 pub struct Question {
     pub thread: ThreadHints,
     pub native: bool,
+    /// Frames for which there is no word are to be counted.
+    pub counts_beyond: bool,
     pub reading: Reading,
 }
 
@@ -94,6 +96,8 @@ pub struct Answer {
     /// One for each of the thread's thread states, in no order; `python` has their words.
     pub chains: [Chain; THREAD_STATES_MAX],
     pub chains_len: usize,
+    /// Where they were counted.
+    pub beyond: Option<Beyond>,
     /// Time stamp counter at the handler's first instruction; 0: not to be read.
     pub began_tsc: u64,
     /// Its ticks from there to the handler's last instruction.
@@ -118,6 +122,7 @@ impl Answer {
         context_version: 0,
         chains: [Chain::EMPTY; THREAD_STATES_MAX],
         chains_len: 0,
+        beyond: None,
         began_tsc: 0,
         handler_tsc: 0,
         native: [NativeFrame { pc: 0, cfa: 0 }; NATIVE_MAX],
@@ -185,6 +190,7 @@ impl Request {
         question: UnsafeCell::new(Question {
             thread: ThreadHints { pid: 0, tid: 0, states: States::EMPTY },
             native: false,
+            counts_beyond: false,
             reading: Reading::Guarded,
         }),
         answer: UnsafeCell::new(Answer::EMPTY),

@@ -186,7 +186,8 @@ fn ends(known: &Known, facts: Object, now_ns: u64) {
     let mut states = States::EMPTY;
     // SAFETY: with the GIL: there is a thread state.
     states.add(Address(unsafe { (interpreter.thread_state)() }));
-    let question = Question { thread: ThreadHints { pid: own_pid(), tid, states }, native: true, reading };
+    let thread = ThreadHints { pid: own_pid(), tid, states };
+    let question = Question { thread, native: true, counts_beyond: false, reading };
     let stack = deposits::collections::leave(&question, registers());
     let is_added = RING.add(Event {
         start_ns,

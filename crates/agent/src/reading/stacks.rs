@@ -9,13 +9,14 @@ use crate::reading::tail_calls::{self, CallTargets};
 use crate::system::proc::monotonic_ns;
 use crate::system::symbols;
 use crate::writing::outcomes::Refused;
+use crate::writing::recorder::depths::Depth;
 use crate::writing::tables::{Node, Tables};
 use genba_format::proto::NodeKind;
 use genba_python::find::Python;
 use genba_python::memory::{Address, Memory};
 use genba_python::stack::merge::{self, Circumstances, Mark, Merged, Python as Entry};
 use genba_python::stack::trampoline;
-use genba_python::stack::walked::{Operand, PythonEnd, PythonEntry};
+use genba_python::stack::walked::{Operand, PythonEnd, PythonEntry, PythonWord};
 use genba_signal::jit::JIT;
 use genba_signal::request::{Answer, Chain};
 use genba_signal::unwind::{NativeEnd, NativeFrame};
@@ -277,6 +278,29 @@ impl Stacks {
             parent = tables.node(node);
         }
         if parent == 0 { Seen::Nothing } else { Seen::Leaf(parent) }
+    }
+
+    /// How often the function of the outermost frame that was read is in the stack, where what is beyond was counted. `None`: nobody knows, as of a code
+    /// object that was met for the first time, and of a thread in several interpreters.
+    #[must_use]
+    pub fn depth(&self, answer: &Answer) -> Option<Depth> {
+        let beyond = answer.beyond.filter(|_| answer.chains_len == 1)?;
+        let words = &answer.python[..answer.python_len];
+        let known = |word: &PythonWord| match word.entry() {
+            PythonEntry::Known { code, .. } => Some(code),
+            _ => None,
+        };
+        let mut outermost = words.iter().rev().filter(|word| !matches!(word.entry(), PythonEntry::Shim { .. }));
+        let [of_last, of_before] = beyond.alike;
+        let last = known(outermost.next()?)?;
+        let (code, alike) = if self.codes.is_interpreters_own(last) {
+            // No stack shows that one.
+            (outermost.map(known).find(|code| *code != Some(last))??, of_before)
+        } else {
+            (last, of_last)
+        };
+        let read = words.iter().filter(|word| known(word) == Some(code)).count();
+        Some(Depth { code, frames: read as u64 + u64::from(alike), is_whole: beyond.is_whole })
     }
 
     /// The Python frames of all thread states, innermost first; `None` when their order cannot be told.

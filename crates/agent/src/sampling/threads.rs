@@ -348,6 +348,7 @@ mod tests {
         let question = Question {
             thread: ThreadHints { pid: PID, tid: PID, states: States::EMPTY },
             native: false,
+            counts_beyond: false,
             reading: Reading::Guarded,
         };
         let ticket = POOL.ask(REQUESTS - 1, question).unwrap();

@@ -1,6 +1,7 @@
 //! Blocks: samples, their accounting and the tables' new rows, appended to the recording by one write each.
 //! Owns: the counts of law 1 and law 2 (I-01, I-02), the file. Never: writes a block in two pieces, counts a tick twice.
 
+pub mod depths;
 mod marks;
 
 use crate::process::last_words::{self, LastWords};
@@ -9,6 +10,7 @@ use crate::system::proc::{clock_ns, monotonic_ns};
 use crate::writing::compressor::Compressor;
 use crate::writing::outcomes::{Dropped, Refused};
 use crate::writing::reaped;
+use crate::writing::recorder::depths::Depths;
 use crate::writing::tables::Tables;
 use crate::writing::time_stamps::Calibration;
 use genba_format::measure::{self, Measure, Totals};
@@ -66,6 +68,7 @@ pub struct Recorder {
     refused: BTreeMap<Refused, u64>,
     /// Wall time of this block.
     lock_waits: BTreeMap<LockWait, u64>,
+    pub depths: Depths,
     /// Looks begun since the start, and those that earlier blocks have accounted for.
     looks: u64,
     looks_accounted: u64,
@@ -148,6 +151,7 @@ impl Recorder {
             dropped: BTreeMap::new(),
             refused: BTreeMap::new(),
             lock_waits: BTreeMap::new(),
+            depths: Depths::default(),
             looks: 0,
             looks_accounted: 0,
             cpu_sampled_ns: 0,
@@ -296,6 +300,7 @@ impl Recorder {
     /// Writes one block. `looks_open`: looks whose end is still to come.
     pub fn flush(&mut self, tables: &mut Tables, looks_open: u64, end: Option<&str>) {
         self.mark_lock_waits();
+        self.marks.extend(self.depths.take_marks(monotonic_ns()));
         let end_ns = monotonic_ns();
         let ticks = self.looks - looks_open - self.looks_accounted;
         self.looks_accounted += ticks;

@@ -220,6 +220,7 @@ impl Looker {
                 top_not_begun: false,
                 operand: None,
                 innermost_cfa: None,
+                rest: None,
             };
             let end = frames::walk(memory, layout, &self.codes.seen(), state, &mut found);
             let (len, top_not_begun) = (found.len, found.top_not_begun);

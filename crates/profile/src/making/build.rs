@@ -27,7 +27,7 @@ pub use crate::making::build::promotion::promoted;
 use crate::making::build::samples::Sums;
 use crate::making::build::stacks::{Interned, Stacks};
 use crate::tables::profile::{
-    LockWait, Mark, MarkKind, NotFollowed, Process, ProcessIndex, Profile, Recorder, Rss, Step, ThreadIndex,
+    LockWait, Mark, MarkKind, NotFollowed, Process, ProcessIndex, Profile, Recorder, Rss, StackDepth, Step, ThreadIndex,
 };
 use crate::tables::stored::{self, Stored};
 use crate::tables::window::{Bins, Window};
@@ -183,7 +183,7 @@ fn build(recording: &Recording, additions: &Additions, mut depth: Depth) -> Prof
             }
             contexts::counted(stored, &threads, &contexts, window, &mut stacks, &mut profile);
             contexts::weights(stored, &threads, &contexts, &mut stacks, &mut profile);
-            steps_and_lock_waits(stored, &threads, &mut stacks, &mut profile);
+            marks_of_threads(stored, &threads, &mut stacks, &mut profile);
             memory::collections::add(stored, process, &threads, &clock, &mut stacks, &mut profile);
         }
         marks(stored, process, &clock, &mut profile);
@@ -279,7 +279,7 @@ fn marks(stored: &Stored, process: ProcessIndex, clock: &Clock, profile: &mut Pr
                 profile.rss.push(Rss { process, at_ns, bytes });
                 continue;
             }
-            Ok(proto::MarkKind::Step | proto::MarkKind::Held) => continue,
+            Ok(proto::MarkKind::Step | proto::MarkKind::Held | proto::MarkKind::Deep) => continue,
             Ok(proto::MarkKind::Note) => MarkKind::Note,
             Ok(proto::MarkKind::Fork) => MarkKind::Fork,
             Ok(proto::MarkKind::Exec) => MarkKind::Exec,
@@ -312,7 +312,8 @@ fn marks(stored: &Stored, process: ProcessIndex, clock: &Clock, profile: &mut Pr
     }
 }
 
-fn steps_and_lock_waits(
+/// Those that say where in its program a thread was.
+fn marks_of_threads(
     stored: &Stored,
     threads: &HashMap<u32, ThreadIndex>,
     stacks: &mut Stacks,
@@ -330,6 +331,11 @@ fn steps_and_lock_waits(
             (Ok(proto::MarkKind::Held), Some(holder)) => {
                 let node = node();
                 profile.lock_waits.push(LockWait { thread, node, holder, wall_ns: mark.value });
+            }
+            (Ok(proto::MarkKind::Deep), _) => {
+                let node = node();
+                let is_cut = !mark.text.is_empty();
+                profile.stack_depths.push(StackDepth { thread, node, frames: mark.value, is_cut });
             }
             _ => {}
         }

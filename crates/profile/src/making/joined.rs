@@ -10,7 +10,7 @@ use crate::tables::owner::is_nameless;
 use crate::tables::profile::{
     CLine, Collection, Collector, Context, ContextIndex, File, FileIndex, Frame, FrameIndex, FrameKind, Function,
     FunctionIndex, Heap, Home, LockWait, Mark, Module, ModuleIndex, Node, NodeIndex, Process, ProcessIndex, Profile,
-    Recorder, Rss, SampleGroup, Step, Thread, ThreadIndex, WeightGroup,
+    Recorder, Rss, SampleGroup, StackDepth, Step, Thread, ThreadIndex, WeightGroup,
 };
 use crate::tables::source_text::Expression;
 use crate::tables::table::{Table, TableIndex};
@@ -167,6 +167,11 @@ fn add(joined: &mut Profile, tables: &mut Tables, name: &str, profile: Profile) 
         thread: ThreadIndex::new(threads_before + wait.thread.position()),
         holder: ThreadIndex::new(threads_before + wait.holder.position()),
         ..*wait
+    }));
+    joined.stack_depths.extend(profile.stack_depths.iter().map(|depth| StackDepth {
+        node: depth.node.map(|node| nodes[node.position()]),
+        thread: ThreadIndex::new(threads_before + depth.thread.position()),
+        ..*depth
     }));
     joined.collections.extend(profile.collections.iter().map(|row| Collection {
         process: process(row.process),

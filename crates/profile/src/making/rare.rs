@@ -66,7 +66,7 @@ pub fn join_rare(profile: &mut Profile, share: f64, name: &str) -> Rare {
     }
     regroup(profile, |_, node| new_of[node.position()].0);
     profile.nodes = nodes.table;
-    (profile.weights, profile.steps, profile.lock_waits) = Default::default();
+    (profile.weights, profile.steps, profile.lock_waits, profile.stack_depths) = Default::default();
     drop_unused_frames(profile);
     rare
 }

@@ -60,6 +60,7 @@ pub struct Profile {
     pub weights: Vec<WeightGroup>,
     pub steps: Vec<Step>,
     pub lock_waits: Vec<LockWait>,
+    pub stack_depths: Vec<StackDepth>,
     /// Of each process in the order of their ends.
     pub collections: Vec<Collection>,
     pub collectors: Vec<Collector>,
@@ -434,6 +435,17 @@ pub struct LockWait {
     pub node: Option<NodeIndex>,
     pub holder: ThreadIndex,
     pub wall_ns: u64,
+}
+
+/// A stack of which a sample holds the innermost frames alone.
+#[derive(Clone, Copy, Debug)]
+pub struct StackDepth {
+    pub thread: ThreadIndex,
+    pub node: Option<NodeIndex>,
+    /// How often the function of its outermost frame here is in all of it.
+    pub frames: u64,
+    /// It may be there more often.
+    pub is_cut: bool,
 }
 
 /// One garbage collection.

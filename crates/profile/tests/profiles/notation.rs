@@ -11,6 +11,7 @@
 //!   children 30ms                      CPU of all children waited for
 //!   rss 32ms 12000000                  resident bytes at a time after the start
 //!   step 120ms                         the last sample's thread was at least so long in one callback, with that stack
+//!   deep 4000 or more                  the function of the outermost frame in the last sample's stack is in it so often; without `or more`: no more
 //!   held 4130 120ms                    the last sample's thread waited so long, with that stack, for a lock which that thread held
 //!   note TEXT, no end, lost block      a mark; no end block; one block fewer than was written
 //!   source PATH, then lines with |     text of a file
@@ -207,6 +208,15 @@ impl Writer {
                 at_ns: BEGIN_NS,
                 kind: proto::MarkKind::Step as u32,
                 value: milliseconds(length),
+                thread: process.samples.thread.last().unwrap() + 1,
+                node: *process.samples.node.last().unwrap(),
+                ..proto::Mark::default()
+            }),
+            ["deep", frames, text @ ..] => process.block.marks.push(proto::Mark {
+                at_ns: BEGIN_NS,
+                kind: proto::MarkKind::Deep as u32,
+                text: text.join(" "),
+                value: frames.parse().unwrap(),
                 thread: process.samples.thread.last().unwrap() + 1,
                 node: *process.samples.node.last().unwrap(),
                 ..proto::Mark::default()

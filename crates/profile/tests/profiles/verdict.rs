@@ -206,6 +206,31 @@ fn a_place_that_is_larger_than_the_reason_is_told() {
     );
 }
 
+#[test]
+fn a_recursion_that_was_counted_beyond_what_a_sample_holds() {
+    let cut = "![Python·stack·cut:·more·than·1,536·frames] > fib@app.py:2[4-9] > fib@app.py:2[4-9] > fib@app.py:2[4-9] x50\n";
+    check(
+        &format!("{PROCESS}{cut}deep 4000\n{}", expressions(5, 10)),
+        expect![[r#"
+        recursion: fib (app.py:1) ×4000 deep holds 50.0 % of 160 ms CPU
+    "#]],
+    );
+    check(
+        &format!("{PROCESS}{cut}deep 34304 or more\n{}", expressions(5, 10)),
+        expect![[r#"
+        recursion: fib (app.py:1) ×34304 or more deep holds 50.0 % of 160 ms CPU
+    "#]],
+    );
+    // The function that was counted is another one.
+    let other = cut.replacen("> ", "> main@app.py:9[0-3] > ", 1);
+    check(
+        &format!("{PROCESS}{other}deep 4000\n{}", expressions(5, 10)),
+        expect![[r#"
+        recursion: fib (app.py:1) ×3 or more deep holds 50.0 % of 160 ms CPU
+    "#]],
+    );
+}
+
 /// Texts that `exec` ran, one in the other.
 #[test]
 fn modules_are_no_recursion() {

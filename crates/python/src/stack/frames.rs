@@ -5,7 +5,7 @@
 use crate::code_capture::{self, COMPLETE, Seen, Tail};
 use crate::layout::{CurrentFrame, Layout, OperandLayout};
 use crate::memory::{Address, Fault, Memory};
-use crate::stack::walked::{Operand, PYTHON_MAX, PythonEnd, PythonEntry, PythonWord};
+use crate::stack::walked::{Beyond, COUNTED_MAX, Operand, PYTHON_MAX, PythonEnd, PythonEntry, PythonWord};
 
 const OWNER_THREAD: u8 = 0;
 const OWNER_GENERATOR: u8 = 1;
@@ -22,6 +22,17 @@ pub struct Frames<'a> {
     pub operand: Option<Operand>,
     /// Canonical frame address of the innermost native frame, when there is one: what lies above it is no longer its own.
     pub innermost_cfa: Option<u64>,
+    /// Where the walk goes on, when there is no word left.
+    pub rest: Option<Rest>,
+}
+
+/// The frames that found no word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Rest {
+    /// The first of them.
+    pub frame: Address,
+    /// Of the last frame that has a word, and of the last one before it that has another.
+    pub codes: [Address; 2],
 }
 
 /// Where the walk begins and what it needs.
@@ -77,8 +88,13 @@ fn walk_or_end<M: Memory>(
         _ => Address::NULL,
     };
     let mut last = (Address::NULL, 0_u64, PythonEntry::NoRoom);
-    // I-07: each round pushes a word or ends; `push` ends at PYTHON_MAX.
+    let mut code_before = Address::NULL;
+    // I-07: each round pushes a word or ends; it ends at PYTHON_MAX.
     while !frame.is_null() && frame != base {
+        if out.len == PYTHON_MAX {
+            out.rest = Some(Rest { frame, codes: [last.0, code_before] });
+            return Err(PythonEnd::TooDeep);
+        }
         let owner = memory.byte(frame.at(layout.frames.owner))?;
         let previous = memory.address(frame.at(layout.frames.previous))?;
         if owner >= OWNER_SHIM_MIN {
@@ -100,6 +116,7 @@ fn walk_or_end<M: Memory>(
         } else {
             let key = code_capture::key(memory, layout, code)?;
             let entry = code_entry(memory, layout, seen, code, key, &mut out.tail)?;
+            code_before = last.0;
             last = (code, key, entry);
             entry
         };
@@ -112,12 +129,33 @@ fn walk_or_end<M: Memory>(
             && memory.byte(frame.at(is_entry))? & 1 == 1
             && !cframe.is_null()
         {
-            out.push(PythonEntry::Shim { address: cframe.0 })?;
+            if let Err(end) = out.push(PythonEntry::Shim { address: cframe.0 }) {
+                out.rest = Some(Rest { frame: previous, codes: [code, code_before] });
+                return Err(end);
+            }
             cframe = previous_cframe(memory, layout, cframe)?;
         }
         frame = previous;
     }
     Ok(())
+}
+
+/// How many frames there are beyond the last word. `None`: one of them cannot be read.
+#[inline(never)]
+pub fn count<M: Memory>(memory: &M, layout: &Layout, rest: Rest) -> Option<Beyond> {
+    let (mut frame, [last, before]) = (rest.frame, rest.codes);
+    let (mut of_last, mut of_before) = (0, 0);
+    // I-07.
+    for _ in 0..COUNTED_MAX {
+        if frame.is_null() {
+            return Some(Beyond { alike: [of_last, of_before], is_whole: true });
+        }
+        let code = Address(memory.word(frame.at(layout.frames.code)).ok()? & !7);
+        of_last += u32::from(code == last);
+        of_before += u32::from(code == before);
+        frame = memory.address(frame.at(layout.frames.previous)).ok()?;
+    }
+    Some(Beyond { alike: [of_last, of_before], is_whole: false })
 }
 
 #[inline(always)]

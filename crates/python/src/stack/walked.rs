@@ -5,6 +5,8 @@ use crate::memory::Address;
 
 /// Words for Python frames and shims.
 pub const PYTHON_MAX: usize = 1536;
+/// So many frames are counted beyond the last word.
+pub const COUNTED_MAX: u32 = 1 << 15;
 
 /// How the walk over the Python frames ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,6 +26,15 @@ pub enum PythonEnd {
     TooMany = 5,
     /// The current frame is none of the thread's any more, or not yet: greenlets change places.
     Popped = 6,
+}
+
+/// Frames beyond the last word, of which nothing is kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Beyond {
+    /// Those of each of the codes in `Rest`.
+    pub alike: [u32; 2],
+    /// False: `COUNTED_MAX` of them were counted, and there may be more.
+    pub is_whole: bool,
 }
 
 /// Which operation the innermost frame executes on which type, where CPython leaves its operands readable.

@@ -111,6 +111,7 @@ pub fn look<From: Memory + Symbols>(from: &From, tids: &[u32]) -> Option<Look> {
                 top_not_begun: false,
                 operand: None,
                 innermost_cfa: None,
+                rest: None,
             };
             let end = walk(from, &python.layout, &seen, state, &mut frames);
             let (len, top_not_begun) = (frames.len, frames.top_not_begun);

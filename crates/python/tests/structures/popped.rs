@@ -62,6 +62,7 @@ fn walked(frame: Address, top: Address) -> (usize, PythonEnd) {
         top_not_begun: false,
         operand: None,
         innermost_cfa: Some(RUN.0 - 0x100),
+        rest: None,
     };
     let end = walk(&words, layout, &seen, STATE, &mut frames);
     (frames.len, end)

@@ -289,7 +289,7 @@ fn sample(cause: Cause, registers: Registers, told: &Told) -> Result<(), NotLeft
         // Not what the sampler published: in a forked child copies come before it does.
         let pid = system_call(SYS_GETPID, [0; 4]) as u32;
         let thread = ThreadHints { pid, tid: cause.tid, states: States::EMPTY };
-        Some(Question { thread, native: told.native.load(SeqCst) != 0, reading })
+        Some(Question { thread, native: told.native.load(SeqCst) != 0, counts_beyond: false, reading })
     };
     deposits::leave(question, registers, cause).map(|_| ())
 }

@@ -15,6 +15,7 @@ fn question() -> Question {
     Question {
         thread: ThreadHints { pid: std::process::id(), tid: 1, states: States::EMPTY },
         native: true,
+        counts_beyond: false,
         reading: Reading::ByKernel,
     }
 }

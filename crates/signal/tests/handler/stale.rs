@@ -5,7 +5,7 @@
 use crate::layouts::{CODE_TYPE, LAYOUTS, REGION};
 use genba_python::code_capture::{HASHED_BYTES_MAX, LETTERS_MAX, Seen, SeenEntry};
 use genba_python::memory::{Address, Fault, Memory};
-use genba_python::stack::walked::{PYTHON_MAX, PythonEntry};
+use genba_python::stack::walked::{COUNTED_MAX, PYTHON_MAX, PythonEntry};
 use genba_python::thread_states::{States, ThreadHints};
 use genba_signal::handler::{Tables, look};
 use genba_signal::request::{Answer, Question, Reading, TAIL_WORDS};
@@ -24,6 +24,8 @@ const HASH_READS_MAX: u64 = 2 * HASHED_BYTES_MAX / 8;
 /// A frame takes no more than so many reads, names and tables aside; those end with the tail.
 const READS_MAX: u64 =
     PYTHON_MAX as u64 * 128 + TAIL_WORDS as u64 * 8 + (TAIL_WORDS as u64 / CUT_WORDS_MIN + 2) * HASH_READS_MAX;
+/// What is counted beyond them takes two for each frame.
+const COUNTED_READS_MAX: u64 = 2 * COUNTED_MAX as u64;
 
 struct Stale {
     seed: u64,
@@ -82,19 +84,21 @@ fn a_stale_pointer_anywhere_ends_the_walk() {
     let seen = Seen { entries: &raw const entry, mask: 0 };
     let mut states = States::EMPTY;
     assert!(states.add(STATE) && states.add(STATE.at(1024)));
-    let question =
-        Question { thread: ThreadHints { pid: 1, tid: TID, states }, native: false, reading: Reading::ByKernel };
+    let thread = ThreadHints { pid: 1, tid: TID, states };
     let registers = Registers { rip: 0, rsp: REGION, rbp: None };
     let mut answer = Box::new(Answer::EMPTY);
-    let (mut longest, mut copied) = (0, 0);
+    let (mut longest, mut copied, mut counted) = (0, 0, 0);
     let seeds = if std::env::var_os("GENBA_SOAK").is_some() { 200_000 } else { 5_000 };
     for seed in 0..seeds {
         let layout = LAYOUTS[(seed % 3) as usize];
         let tables = Tables { modules: None, layout: Some(&layout), seen: Some(&seen) };
         let memory = Stale { seed, wild: [2, 8, 64, 4096][(seed / 3 % 4) as usize], reads: Cell::new(0) };
+        let counts_beyond = seed.is_multiple_of(16);
+        let question = Question { thread, native: false, counts_beyond, reading: Reading::ByKernel };
         look(&memory, tables, registers, &question, &mut answer);
         assert!(answer.python_len <= PYTHON_MAX && answer.tail_len <= TAIL_WORDS, "seed {seed}");
-        assert!(memory.reads.get() <= READS_MAX, "seed {seed}: {} reads", memory.reads.get());
+        let reads_max = READS_MAX + if counts_beyond { COUNTED_READS_MAX } else { 0 };
+        assert!(memory.reads.get() <= reads_max, "seed {seed}: {} reads", memory.reads.get());
         for word in &answer.python[..answer.python_len] {
             if let PythonEntry::InTail { position, .. } = word.entry() {
                 assert!((position as usize) < answer.tail_len, "seed {seed}");
@@ -102,7 +106,10 @@ fn a_stale_pointer_anywhere_ends_the_walk() {
         }
         longest = longest.max(answer.python_len);
         copied += answer.tail_len;
+        counted += usize::from(answer.beyond.is_some());
+        assert!(counts_beyond || answer.beyond.is_none(), "seed {seed}");
     }
     // Not all end at once: rings are followed to their bound, and code objects that are none are copied.
     assert!(longest == PYTHON_MAX && copied > 0, "{longest} frames at most, {copied} words copied");
+    assert!(counted > 0, "what is beyond is counted");
 }

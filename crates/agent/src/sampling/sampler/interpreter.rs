@@ -32,6 +32,7 @@ impl Sampler {
         Question {
             thread: ThreadHints { pid: self.pid, tid, states },
             native: self.session.native,
+            counts_beyond: false,
             reading: self.reading(),
         }
     }

@@ -20,7 +20,7 @@ use genba_python::locks::owner_of_rlock;
 use genba_python::memory::Address;
 use genba_signal::handler::{self, SHARED};
 use genba_signal::memory::{Blocks, ByKernel, Guarded};
-use genba_signal::request::{Answer, POOL, Phase, Reading};
+use genba_signal::request::{Answer, POOL, Phase, Question, Reading};
 use genba_signal::rows::Registers;
 use genba_signal::unwind::NativeEnd;
 
@@ -170,7 +170,8 @@ impl Sampler {
             return self.refuse(index, Refused::NoSignalStack, 1);
         }
         let queued = self.queued(index, cpu_ns);
-        let question = self.question(tid);
+        let counts_beyond = self.recorder.depths.is_due(asked_ns);
+        let question = Question { counts_beyond, ..self.question(tid) };
         // The lowest one: few buffers are ever touched.
         let Some(free) = (0..self.session.questions_max).find(|&n| POOL.phase(n) == Phase::Free) else {
             let unsampled = self.threads[index].ledger.lose(Why::Dropped(Dropped::NoBuffer), 1, asked_ns);
@@ -253,6 +254,7 @@ impl Sampler {
         self.recorder.handler_tsc += answer.handler_tsc;
         self.threads[index].open = None;
         let seen = self.node_of(answer, open.files);
+        self.deep_seen(index, answer, seen);
         let (python_end, in_gc, context_version) = (answer.python_end, answer.in_gc, answer.context_version);
         self.note_too_many(python_end);
         let waited = self.waited_for_cpu(index, &open, answer.began_tsc);
@@ -274,6 +276,14 @@ impl Sampler {
                 self.threads[index].ledger.ran_at(position, open.at());
             }
         }
+    }
+
+    /// A stack of which the sample holds a part, and what is beyond was counted.
+    fn deep_seen(&mut self, index: usize, answer: &Answer, seen: Seen) {
+        let (Some(_), Seen::Leaf(node)) = (answer.beyond, seen) else { return };
+        let depth = self.stacks.depth(answer);
+        let thread = self.row(index);
+        self.recorder.depths.counted(monotonic_ns(), thread, node, depth);
     }
 
     /// Writes the sample that an answer makes.

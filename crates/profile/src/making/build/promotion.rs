@@ -9,7 +9,7 @@ use crate::tables::own_code::own_code;
 use crate::tables::owner::{self, Owner};
 use crate::tables::profile::{
     File, FileIndex, Frame, FrameIndex, Function, FunctionIndex, Home, LockWait, Moment, Node, NodeIndex, ProcessIndex,
-    Profile, SampleGroup, Step, ThreadIndex, WeightGroup,
+    Profile, SampleGroup, StackDepth, Step, ThreadIndex, WeightGroup,
 };
 
 /// Of the time in which Python was on the stack.
@@ -151,6 +151,10 @@ fn apart(profile: &mut Profile, decisions: &HashMap<ProcessIndex, Decision>) {
     for position in 0..profile.lock_waits.len() {
         let LockWait { node, thread, .. } = profile.lock_waits[position];
         profile.lock_waits[position].node = copied(profile, node, thread);
+    }
+    for position in 0..profile.stack_depths.len() {
+        let StackDepth { node, thread, .. } = profile.stack_depths[position];
+        profile.stack_depths[position].node = copied(profile, node, thread);
     }
 }
 

@@ -15,7 +15,7 @@ use crate::tables::own_code::twins::Twins;
 use crate::tables::owner::{Owner, package_of};
 use crate::tables::profile::{
     FrameIndex, FrameKind, FunctionIndex, Home, ModuleIndex, NodeIndex, Process, ProcessIndex, Profile, SampleGroup,
-    ThreadIndex,
+    StackDepth, ThreadIndex,
 };
 use crate::words::figures::share;
 use genba_format::state::State;
@@ -80,7 +80,7 @@ pub(super) enum SetOff {
 pub(super) struct Recursion {
     pub cpu_ns: u64,
     pub depth_max: u64,
-    /// Of a stack of it the recording has the innermost frames alone: it was that deep or deeper.
+    /// Of its deepest stack the recording has the innermost frames alone, and nobody has counted the others: it was that deep or deeper.
     pub is_depth_cut: bool,
 }
 
@@ -158,7 +158,24 @@ impl Facts {
                 add(waits.holders.entry(wait.holder).or_default(), wait.wall_ns);
             }
         }
+        for depth in &profile.stack_depths {
+            facts.count(profile, &twins, *depth);
+        }
         facts
+    }
+
+    /// What a stack is that a sample does not hold whole.
+    fn count(&mut self, profile: &Profile, twins: &Twins, depth: StackDepth) {
+        let frames = profile.stack(depth.node);
+        let Some(outermost) = frames.filter(|frame| profile.frames[*frame].kind == FrameKind::Python).last() else {
+            return;
+        };
+        let function = twins.function(profile.frames[outermost].function);
+        if let Some(row) = self.recursion.get_mut(&function)
+            && depth.frames >= row.depth_max
+        {
+            (row.depth_max, row.is_depth_cut) = (depth.frames, depth.is_cut);
+        }
     }
 
     /// Processes most of whose time was importing, where they used most of the CPU: processes side by side have one clock on the wall.

@@ -1,0 +1,111 @@
+//! Stacks of more frames than there are words: the innermost ones have one, and what is beyond is counted.
+
+use crate::layouts::{LAYOUTS, REGION};
+use genba_python::code_capture::{self, COMPLETE, Seen, SeenEntry, Tail};
+use genba_python::layout::Layout;
+use genba_python::memory::{Address, Fault, Memory};
+use genba_python::stack::frames::{Frames, Rest, count, walk};
+use genba_python::stack::walked::{Beyond, COUNTED_MAX, PYTHON_MAX, PythonEnd, PythonWord};
+use std::collections::HashMap;
+use std::sync::atomic::AtomicU64;
+
+const LAYOUT: &Layout = &LAYOUTS[2];
+const STATE: Address = Address(REGION);
+const CODE: Address = Address(REGION + 0x2000);
+const OTHER_CODE: Address = Address(REGION + 0x3000);
+const STACK: Address = Address(REGION + 0x10_0000);
+const FRAME_BYTES: u64 = 128;
+
+/// From the first frame on nothing can be read but frames that were written.
+struct Words(HashMap<u64, u64>);
+
+impl Memory for Words {
+    fn word(&self, address: Address) -> Result<u64, Fault> {
+        let word = |at: u64| self.0.get(&at).copied().unwrap_or(0);
+        if address.0 >= STACK.0 && !self.0.contains_key(&(address.0 / FRAME_BYTES * FRAME_BYTES)) {
+            return Err(Fault);
+        }
+        let (at, shift) = (address.0 & !7, address.0 % 8 * 8);
+        Ok(if shift == 0 { word(at) } else { word(at) >> shift | word(at + 8) << (64 - shift) })
+    }
+}
+
+const fn frame(number: u64) -> Address {
+    STACK.at(number * FRAME_BYTES)
+}
+
+/// A stack of so many frames, the first one's number is 0. `code_of`: of each of them.
+fn stack(frames: u64, code_of: impl Fn(u64) -> Address) -> Words {
+    let mut words = HashMap::from([(STATE.at(56).0, frame(frames - 1).0)]);
+    for number in 0..frames {
+        let previous = number.checked_sub(1).map_or(Address::NULL, frame);
+        words.insert(frame(number).at(LAYOUT.frames.code).0, code_of(number).0);
+        words.insert(frame(number).at(LAYOUT.frames.previous).0, previous.0);
+    }
+    Words(words)
+}
+
+/// How the walk ends, how many words there are, and where it would go on.
+fn walked(words: &Words) -> (PythonEnd, usize, Option<Rest>) {
+    // Its names are known.
+    let key = code_capture::key(words, LAYOUT, CODE).unwrap_or(0);
+    let entry = SeenEntry { key: AtomicU64::new(key), progress: AtomicU64::new(COMPLETE) };
+    let (seen, mut tail) = (Seen { entries: &raw const entry, mask: 0 }, [0; 64]);
+    let mut python = [PythonWord::default(); PYTHON_MAX];
+    let mut frames = Frames {
+        words: &mut python,
+        len: 0,
+        tail: Tail::new(&mut tail),
+        top_not_begun: false,
+        operand: None,
+        innermost_cfa: None,
+        rest: None,
+    };
+    let end = walk(words, LAYOUT, &seen, STATE, &mut frames);
+    (end, frames.len, frames.rest)
+}
+
+#[test]
+fn a_stack_that_just_fits_is_whole() {
+    let words = stack(PYTHON_MAX as u64, |_| CODE);
+    assert_eq!(walked(&words), (PythonEnd::Complete, PYTHON_MAX, None));
+}
+
+#[test]
+fn what_is_beyond_is_counted() {
+    for more in [1, 2, 1000] {
+        let words = stack(PYTHON_MAX as u64 + more, |_| CODE);
+        let rest = Rest { frame: frame(more - 1), codes: [CODE, Address::NULL] };
+        assert_eq!(walked(&words), (PythonEnd::TooDeep, PYTHON_MAX, Some(rest)));
+        assert_eq!(count(&words, LAYOUT, rest), Some(Beyond { alike: [more as u32, 0], is_whole: true }));
+    }
+}
+
+#[test]
+fn of_two_functions_each_is_counted() {
+    let words = stack(PYTHON_MAX as u64 + 1000, |number| if number & 3 == 0 { OTHER_CODE } else { CODE });
+    let rest = Rest { frame: frame(999), codes: [OTHER_CODE, CODE] };
+    assert_eq!(count(&words, LAYOUT, rest), Some(Beyond { alike: [250, 750], is_whole: true }));
+    let rest = Rest { codes: [OTHER_CODE, STATE], ..rest };
+    assert_eq!(count(&words, LAYOUT, rest), Some(Beyond { alike: [250, 0], is_whole: true }));
+}
+
+#[test]
+fn the_count_ends_at_its_bound() {
+    let words = stack(u64::from(COUNTED_MAX) + 2, |_| CODE);
+    let from = |number| Rest { frame: frame(number), codes: [CODE, OTHER_CODE] };
+    let all = u64::from(COUNTED_MAX);
+    assert_eq!(count(&words, LAYOUT, from(all - 2)), Some(Beyond { alike: [COUNTED_MAX - 1, 0], is_whole: true }));
+    assert_eq!(count(&words, LAYOUT, from(all)), Some(Beyond { alike: [COUNTED_MAX, 0], is_whole: false }));
+    // Frames that lead back to themselves, too.
+    let mut circle = stack(2, |_| CODE);
+    circle.0.insert(frame(0).at(LAYOUT.frames.previous).0, frame(1).0);
+    assert_eq!(count(&circle, LAYOUT, from(1)), Some(Beyond { alike: [COUNTED_MAX, 0], is_whole: false }));
+}
+
+#[test]
+fn a_frame_that_cannot_be_read_leaves_nothing_counted() {
+    let mut words = stack(100, |_| CODE);
+    words.0.insert(frame(50).at(LAYOUT.frames.previous).0, frame(1000).0);
+    assert_eq!(count(&words, LAYOUT, Rest { frame: frame(99), codes: [CODE, OTHER_CODE] }), None);
+}

@@ -1,0 +1,32 @@
+"""Stacks that are deeper than a sample holds: how deep they are is counted, whatever lies between the frames."""
+
+import pytest
+
+from recording import Workshop
+
+PROGRAM = """
+import sys, time
+sys.setrecursionlimit(100_000)
+
+def works(): return sum(range(20_000))
+
+def calls(depth): return calls(depth - 1) + 1 if depth else works()
+
+def through_c(depth): return next(map(through_c, [depth - 1])) + 1 if depth else works()
+
+class Classes:
+    def __init__(self, depth): self.below = Classes(depth - 1) if depth else works()
+
+how, depth = sys.argv[1], int(sys.argv[2])
+until = time.process_time() + 0.8
+while time.process_time() < until: globals()[how](depth)
+"""
+
+
+@pytest.mark.parametrize(("how", "function", "depth"), [("calls", "calls", 4000), ("through_c", "through_c", 2000), ("Classes", "Classes.__init__", 2000)])
+def test_the_depth_is_counted(workshop: Workshop, how: str, function: str, depth: int) -> None:
+    run = workshop.run(workshop.write("deep.py", PROGRAM), how, str(depth))
+    assert run.exit_code == 0, run.stderr
+    verdict = run.report_json()["verdict"]
+    assert (verdict["name"], verdict["figures"]["depth_max"], verdict["figures"]["is_depth_cut"]) == ("recursion", depth + 1, False), verdict
+    assert f"recursion: {function} (deep.py:" in run.report(), run.report()
