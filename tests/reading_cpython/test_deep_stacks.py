@@ -23,7 +23,7 @@ while time.process_time() < until: globals()[how](depth)
 """
 
 
-@pytest.mark.parametrize(("how", "function", "depth"), [("calls", "calls", 4000), ("through_c", "through_c", 2000), ("Classes", "Classes.__init__", 2000)])
+@pytest.mark.parametrize(("how", "function", "depth"), [("calls", "calls", 4000), ("through_c", "through_c", 1200), ("Classes", "Classes.__init__", 1200)])
 def test_the_depth_is_counted(workshop: Workshop, how: str, function: str, depth: int) -> None:
     run = workshop.run(workshop.write("deep.py", PROGRAM), how, str(depth))
     assert run.exit_code == 0, run.stderr
