@@ -280,8 +280,8 @@ impl Stacks {
         if parent == 0 { Seen::Nothing } else { Seen::Leaf(parent) }
     }
 
-    /// How often the function of the outermost frame that was read is in the stack, where what is beyond was counted. `None`: nobody knows, as of a code
-    /// object that was met for the first time, and of a thread in several interpreters.
+    /// How often the function of the outermost frame that was read is in the stack, where what is beyond was counted. `None`: nobody knows, as of a
+    /// code object that was met for the first time, and of a thread in several interpreters.
     #[must_use]
     pub fn depth(&self, answer: &Answer) -> Option<Depth> {
         let beyond = answer.beyond.filter(|_| answer.chains_len == 1)?;
