@@ -6,11 +6,13 @@ import { share } from "./tree/tree";
 import type { Place } from "./tree/tree";
 import type { Count, Ns, Px, Share, Weighed, Weight } from "./units";
 
-const STEPS: readonly [number, string][] = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"]];
+/** From large to small. */
+type Steps = readonly (readonly [number, string])[];
+const TIMES: Steps = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"]];
+const SIZES: Steps = [[1e9, "GB"], [1e6, "MB"], [1e3, "kB"]];
 
 export function timeWords(ns: Ns): string {
-  for (const [size, unit] of STEPS) if (ns >= size * 0.9995) return `${threeDigits(ns / size)} ${unit}`;
-  return `${ns} ns`;
+  return stepWords(ns, TIMES, `${ns} ns`);
 }
 /** As in the list of processes: its number, what was started, and its CPU. */
 export function processWords({ pid, argv, cpu, imported }: Process): string {
@@ -24,7 +26,7 @@ export function momentWords(ns: Ns): string {
 }
 /** As it was asked for: `1 ms`, `50 µs`. */
 export function intervalWords(ns: Ns): string {
-  const step = STEPS.find(([size]) => ns >= size);
+  const step = TIMES.find(([size]) => ns >= size);
   return step === undefined ? `${ns} ns` : `${ns / step[0]} ${step[1]}`;
 }
 /** `sampled every 1 ms`, `sampled every 1 ms, mostly 5 ms (budget 2 %)` */
@@ -52,24 +54,31 @@ export function weightWords(value: Weighed, weight: Weight): string {
 }
 export function shareWords(share: Share): string {
   if (share > 0 && share < 0.0005) return "< 0.1 %";
-  return `${(share * 100).toFixed(1)} %`;
+  return `${fixed(share * 100, 1)} %`;
 }
 /** A part of a row's own weight, as the report rounds it. */
 export function partWords(share: Share): string {
-  return `${(share * 100).toFixed(0)} %`;
+  return `${fixed(share * 100, 0)} %`;
 }
 export function coresWords(cores: number): string {
-  return cores > 0 && cores < 0.005 ? "< 0.01 cores" : `${cores.toFixed(2)} ${cores === 1 ? "core" : "cores"}`;
+  return cores > 0 && cores < 0.005 ? "< 0.01 cores" : `${fixed(cores, 2)} ${cores === 1 ? "core" : "cores"}`;
 }
 export function bytesWords(bytes: number): string {
-  for (const [size, unit] of [[1e9, "GB"], [1e6, "MB"], [1e3, "kB"]] as const) {
-    if (bytes >= size * 0.9995) return `${threeDigits(bytes / size)} ${unit}`;
-  }
-  return `${bytes} bytes`;
+  return stepWords(bytes, SIZES, plural(bytes, "byte"));
+}
+/** `least`: where no step is small enough. */
+function stepWords(value: number, steps: Steps, least: string): string {
+  const step = steps.find(([size]) => value >= size * 0.9995);
+  return step === undefined ? least : `${threeDigits(value / step[0])} ${step[1]}`;
 }
 function threeDigits(value: number): string {
   const digits = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-  return digits === 0 ? grouped(Math.round(value)) : value.toFixed(digits);
+  return digits === 0 ? grouped(Math.round(value)) : fixed(value, digits);
+}
+/** With at most two decimals. As in the terminal, what is exactly between two of them becomes the even one: 6.25 is 6.2, and 18.75 is 18.8. */
+export function fixed(value: number, decimals: number): string {
+  // JavaScript rounds all of these up.
+  return ((value * 2 ** (decimals + 1)) % 4 === 1 ? value - 1e-9 : value).toFixed(decimals);
 }
 export function grouped(value: number): string {
   return String(value).replace(/\B(?=(\d{3})+$)/g, ",");
@@ -210,10 +219,9 @@ function ownerWords(frame: Frame): string {
 /** What the report says above the shares of a filtered recording. */
 export function keptWords(filters: Filters, weight: Weight): string {
   const [kept, whole] = [filters.kept[weight], filters.whole[weight]];
-  const share = (whole > 0 ? kept / whole : 0) as Share;
   const unit = weight === "cpu" ? "CPU" : weight;
   const words = weightWords(whole as number as Weighed, weight);
-  return `kept: ${shareWords(share)} of ${words} ${unit} (${filters.flags.join(" ")}). Shares are of what is kept.`;
+  return `kept: ${shareWords(share(kept, whole))} of ${words} ${unit} (${filters.flags.join(" ")}). Shares are of what is kept.`;
 }
 
 /** What a page has no room for: `24,310 calls below 0.02 % each, 3.4 % together, are marks` */
@@ -242,9 +250,9 @@ export function accountingWords(accounting: Accounting, clocks: Clocks, isImport
   // Each with words of the warning about it (crates/profile/src/rules/warnings.rs).
   const strains: [string, string][] = [];
   const noLoss = sum(accounting.dropped.concat(accounting.refused).filter(({ name }) => NO_LOSS.includes(name)));
-  const lost = accounting.ticks > noLoss ? (dropped + refused - noLoss) / (accounting.ticks - noLoss) : 0;
+  const lost = share(dropped + refused - noLoss, accounting.ticks - noLoss);
   if (accounting.ticks !== accounting.sampled + dropped + refused) strains.push(["the ticks do not add up: this recording is damaged", "do not add up"]);
-  if (lost > LOST_MAX) strains.push([`${shareWords(lost as Share)} of the ticks gave no sample`, "gave no sample"]);
+  if (lost > LOST_MAX) strains.push([`${shareWords(lost)} of the ticks gave no sample`, "gave no sample"]);
   const recorded = clocks.cpuSampled + clocks.cpuNotSampled;
   const program = recorded + clocks.cpuNotRecorded;
   // Rounded down: 98.96 % is not 99.

@@ -6,7 +6,7 @@ import { linesAround } from "../model/source";
 import { parentOf, placeOf, share, siteOf, weightOf, ROOT } from "../model/tree/tree";
 import type { Place } from "../model/tree/tree";
 import type { BoxIndex, Share } from "../model/units";
-import { placeNature, placeWhere, plural, shareWords } from "../model/words";
+import { fixed, placeNature, placeWhere, plural, shareWords } from "../model/words";
 import { EditorLink } from "./editor-link";
 import { Figures } from "./figures";
 import type { PageState } from "./state/page-state";
@@ -164,7 +164,7 @@ function Peek({ state, box }: { state: PageState; box: BoxIndex }): JSX.Element 
         {lines.map((line) => (
           <div key={line.line} class={line.line === spot.line ? "on" : undefined}>
             <span>{line.line}</span>
-            <span>{line.share === null ? "" : (line.share * 100).toFixed(1)}</span>
+            <span>{line.share === null ? "" : fixed(line.share * 100, 1)}</span>
             <span>{line.text}</span>
           </div>
         ))}

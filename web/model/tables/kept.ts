@@ -56,8 +56,9 @@ export function pattern(text: string): RegExp | null {
   return text === "" ? null : new RegExp(text, "u");
 }
 
+/** A mark has no name, only words. */
 function matches(frame: Frame, wanted: RegExp): boolean {
-  return wanted.test(frame.name) || (frame.file !== null && wanted.test(frame.file)) || (frame.module !== null && wanted.test(frame.module));
+  return frame.kind !== "mark" && [frame.name, frame.file, frame.module].some((text) => text !== null && wanted.test(text));
 }
 
 function isOfLayers(frame: Frame, layers: Layers): boolean {

@@ -1,7 +1,7 @@
 // Search: which boxes say what was typed, in names, expressions, files, modules. Plain text, upper and lower case alike; between slashes,
 // as in `/^load/`, a regular expression. One that is not finished yet finds nothing.
 import type { Place, Tree } from "./tree";
-import { parentOf, ROOT } from "./tree";
+import { parentOf, ROOT, share } from "./tree";
 import type { BoxIndex, Share, Weighed, Weight } from "../units";
 
 export interface Found {
@@ -35,8 +35,7 @@ export function find(tree: Tree, weight: Weight, query: string): Found | null {
   }
   stops.sort((a, b) => (weights[b] ?? 0) - (weights[a] ?? 0) || a - b);
   const sum = stops.reduce((sum, box) => sum + (weights[box] ?? 0), 0);
-  const whole = weights[ROOT] ?? 0;
-  return { matches, stops, weight: sum as Weighed, share: (whole > 0 ? sum / whole : 0) as Share };
+  return { matches, stops, weight: sum as Weighed, share: share(sum, weights[ROOT] ?? 0) };
 }
 
 function wantedBy(wanted: string): (text: string) => boolean {

@@ -6,7 +6,7 @@ import { keptPauses, pauseBars, pauseBins, pauseSum, pausesBy } from "../../../m
 import type { PauseSum } from "../../../model/time/pauses";
 import { share } from "../../../model/tree/tree";
 import type { Ns } from "../../../model/units";
-import { countWords, grouped, momentWords, plural, shareWords, timeWords } from "../../../model/words";
+import { countWords, grouped, intervalWords, momentWords, plural, shareWords, timeWords } from "../../../model/words";
 import { keptTime } from "../../state/page-state";
 import type { PageState } from "../../state/page-state";
 
@@ -87,7 +87,7 @@ function Histogram({ rows }: { rows: readonly Collection[] }): JSX.Element {
       <tbody>
         {bins.map(({ below, collections }) => (
           <tr key={below}>
-            <td>{below === null ? "1 s and more" : `below ${roundWords(below)}`}</td>
+            <td>{below === null ? "1 s and more" : `below ${intervalWords(below)}`}</td>
             <td>{grouped(collections)}</td>
             <td class="name" aria-hidden="true"><i style={{ width: `${(collections / most) * 100}%` }} /></td>
           </tr>
@@ -95,10 +95,6 @@ function Histogram({ rows }: { rows: readonly Collection[] }): JSX.Element {
       </tbody>
     </table>
   );
-}
-
-function roundWords(limit: Ns): string {
-  return limit >= 1e9 ? `${limit / 1e9} s` : limit >= 1e6 ? `${limit / 1e6} ms` : `${limit / 1e3} µs`;
 }
 
 function Sums({ head, sums }: { head: string; sums: readonly [string, PauseSum][] }): JSX.Element {
