@@ -1,16 +1,58 @@
-// Numbers and accounting in words.
+// Numbers and accounting in words. What both say is what the terminal says: crates/profile/tests/profiles/page_words.rs reads the same files.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { madeProfile } from "./tables/made";
 import type { BoxIndex, Count, Ns, Px, Share, Weighed, Weight } from "./units";
-import { buildTree, placeOf } from "./tree/tree";
-import { accountingWords, bytesWords, callersWords, cells, exactWords, fitted, intervalWords, keptWords, paceWords, placeNature, placeWhere, shareWords, shown, stateName, timeWords, visible } from "./words";
+import { buildTree, placeOf, share } from "./tree/tree";
+import { accountingWords, bytesWords, callersWords, cells, countWords, exactWords, fitted, intervalWords, keptWords, paceWords, placeNature, placeWhere, shareWords, shown, stateName, timeWords, visible } from "./words";
 
 test("times carry a unit and at most three digits", () => {
   const said = [0, 999, 1_000, 12_345, 999_600, 1_970_000_000, 61_234_000_000].map((ns) => timeWords(ns as Ns));
   assert.deepEqual(said, ["0 ns", "999 ns", "1.00 µs", "12.3 µs", "1.00 ms", "1.97 s", "61.2 s"]);
   assert.equal(timeWords(1_234_000_000_000 as Ns), "1,234 s");
   assert.deepEqual([1_000_000, 50_000, 1_500_000].map((ns) => intervalWords(ns as Ns)), ["1 ms", "50 µs", "1.5 ms"]);
+});
+
+/** Of each subject rows of numbers, and behind them what is said. */
+type Figures = Readonly<Record<string, readonly (readonly (number | string)[])[]>>;
+
+test("numbers are said as in the terminal", () => {
+  const figures = JSON.parse(readFileSync("../testdata/page/figures.json", "utf8")) as Figures;
+  const said: Readonly<Record<string, (numbers: readonly number[]) => string>> = {
+    durations: ([duration]) => timeWords(duration as Ns),
+    settings: ([duration]) => intervalWords(duration as Ns),
+    shares: ([part, whole]) => shareWords(share(part ?? 0, whole ?? 0)),
+    sizes: ([bytes]) => bytesWords(bytes ?? 0),
+    counts: ([count]) => countWords(count as Count),
+  };
+  assert.deepEqual(Object.keys(figures), Object.keys(said));
+  for (const [subject, rows] of Object.entries(figures)) {
+    assert.deepEqual(rows.map((row) => said[subject]?.(row.slice(0, -1) as number[])), rows.map((row) => row.at(-1)), subject);
+  }
+});
+
+interface Accounted {
+  readonly accounting: Readonly<Record<string, unknown>>;
+  readonly clocks: Readonly<Record<string, number>>;
+  readonly ticks: string;
+  /** Null: nothing is said of it. */
+  readonly covered: string | null;
+  readonly lost: string | null;
+  readonly not_sampled: string | null;
+  readonly not_recorded: string | null;
+}
+
+test("the accounting is said as in the terminal", () => {
+  const cases = JSON.parse(readFileSync("../testdata/page/accounting.json", "utf8")) as readonly Accounted[];
+  assert.ok(cases.length > 0);
+  for (const { ticks, covered, lost, not_sampled, not_recorded, ...tables } of cases) {
+    const { accounting, clocks } = madeProfile("main x1", { accounting: { cpu_ns: 0, cpu_genba_ns: 0, ...tables.accounting, ...tables.clocks } });
+    const words = accountingWords(accounting, clocks);
+    assert.deepEqual([words.ticks, words.covered], [ticks, covered === null ? "no CPU time" : `CPU covered ${covered}`]);
+    const strain = (number: string | null, said: string): string[] => (number === null ? [] : [`${number} of ${said}`]);
+    assert.deepEqual(words.strains, [...strain(lost, "the ticks gave no sample"), ...strain(not_sampled, "CPU are in no sample"), ...strain(not_recorded, "CPU not recorded")], ticks);
+  }
 });
 
 test("an exact number has the unit of its weight", () => {

@@ -27,6 +27,7 @@ mod nameless;
 mod near_hits;
 mod notation;
 mod own_code;
+mod page_words;
 mod phases;
 mod random;
 mod rare;
