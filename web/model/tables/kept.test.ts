@@ -1,13 +1,19 @@
-// What a filter keeps: stacks as text in, the tree that is left out; and paths that name a box in both.
+// What a filter keeps: stacks as text in, the tree that is left out; and paths that name a box in both. The flags of the same names keep the
+// same: crates/profile/tests/profiles/moments.rs writes that.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { boxOf, wordOf } from "../tree/box-path";
+import { decodeProfile } from "./decode";
 import { ALL, keptProfile } from "./kept";
 import type { Kept } from "./kept";
 import { madeProfile } from "./made";
+import type { Profile } from "./profile";
+import { threadRows } from "../time/threads";
+import { weightOfAll } from "./totals";
 import { buildTree, pathTo, placeOf, ROOT } from "../tree/tree";
 import type { Tree } from "../tree/tree";
-import type { BoxIndex, ProcessIndex, ThreadIndex } from "../units";
+import type { BoxIndex, ProcessIndex, StackIndex, ThreadIndex } from "../units";
 import { placeName } from "../words";
 
 const STACKS = "main;load;+loads;%memcpy x5 | main;load x1 | main;save;+write x2 in poll(2) | @lib;main;load x1";
@@ -37,6 +43,44 @@ test("focus keeps whole stacks, hide takes frames out of them", () => {
   assert.equal(left({ focus: "memcpy", hide: "^loads$" }), "app.py 5 [main 5 [load 5 [memcpy 5]]]");
   assert.equal(left({ focus: "nowhere" }), "app.py 0");
   assert.throws(() => left({ focus: "(" }), SyntaxError);
+});
+
+test("a mark has no name", () => {
+  assert.equal(left({ focus: "cut" }, "!stack cut;main x3 | cut x1"), "app.py 1 [cut 1]");
+  assert.equal(left({ hide: "cut" }, "!stack cut;main x3 | cut x1"), "app.py 4 [stack cut 3 [main 3]]");
+});
+
+interface Asked {
+  /** Numbers of the operating system; null: all. */
+  readonly process: number | null;
+  readonly thread: number | null;
+  readonly focus: string;
+  readonly hide: string;
+  /** Samples, CPU and wall time. */
+  readonly kept: readonly number[];
+  readonly rows: readonly string[];
+  readonly threads: readonly string[];
+}
+
+function sampleWords({ frames, stacks, states, samples }: Profile): string[] {
+  const namesOf = (stack: StackIndex | null): string[] => (stack === null ? [] : [...namesOf(stacks.parent[stack] ?? null), frames[stacks.frame[stack] ?? 0]?.name ?? "?"]);
+  return samples.stack.map((stack, row) => `${samples.thread[row]} ${namesOf(stack).join(";")} ${states[samples.state[row] ?? 0]}: ${samples.samples[row]} ${samples.cpu[row]} ${samples.wall[row]}`).sort();
+}
+
+test("filters keep what the flags of the report keep", () => {
+  const { profile: tables } = JSON.parse(readFileSync("../testdata/page/moments.json", "utf8")) as { readonly profile: unknown };
+  const profile = decodeProfile({ field: "", value: tables });
+  const golden = JSON.parse(readFileSync("../testdata/page/filters.json", "utf8")) as readonly Asked[];
+  assert.equal(golden.length, 8);
+  for (const asked of golden) {
+    const process = asked.process === null ? null : (profile.processes.findIndex(({ pid }) => pid === asked.process) as ProcessIndex);
+    const thread = asked.thread === null ? null : (profile.threads.findIndex(({ tid }) => tid === asked.thread) as ThreadIndex);
+    const shown = keptProfile(profile, { ...ALL, process, thread, focus: asked.focus, hide: asked.hide });
+    const about = JSON.stringify([asked.process, asked.thread, asked.focus, asked.hide]);
+    assert.deepEqual(sampleWords(shown), asked.rows, about);
+    assert.deepEqual((["samples", "cpu", "wall"] as const).map((weight) => weightOfAll(shown, weight)), asked.kept, about);
+    assert.deepEqual(threadRows(shown).map(({ thread, cpu, wall }) => `${thread}: ${cpu} ${wall}`).sort(), asked.threads, about);
+  }
 });
 
 test("one process, one thread", () => {

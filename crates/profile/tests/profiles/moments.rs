@@ -1,4 +1,5 @@
 //! The moments of samples add up to their groups, whatever the length of a bin, a window or a filter.
+//! testdata/page/moments.json is read by web/model/tables/moments.test.ts, too, and filters.json by kept.test.ts beside it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -11,10 +12,13 @@ use genba_format::{Recording, read};
 use genba_profile::build::{Additions, profile_over_time, promoted};
 use genba_profile::export;
 use genba_profile::filter::{Filter, apply};
-use genba_profile::profile::Profile;
+use genba_profile::glob::Glob;
+use genba_profile::profile::{FrameIndex, Profile, SampleGroup};
 use genba_profile::reading::Reading;
+use genba_profile::report::{By, Options, Row, report};
 use genba_profile::state::in_words;
 use genba_profile::table::TableIndex;
+use genba_profile::weight::{Totals, Weight};
 use genba_profile::window::{Bins, Window};
 use regex::Regex;
 use serde_json::json;
@@ -157,6 +161,66 @@ fn ranges_of_time_as_the_viewer_sums_them() {
         serde_json::from_str(&export::json::json(&reading, context).expect("JSON")).expect("JSON");
     let golden = serde_json::to_string_pretty(&json!({ "profile": tables, "ranges": ranges })).expect("JSON") + "\n";
     expect_file!["../../../../testdata/page/moments.json"].assert_eq(&golden);
+}
+
+/// A process and a thread by their numbers, then patterns for `focus` and `hide`; "": none.
+type Asked = (Option<u32>, Option<u32>, &'static str, &'static str);
+
+const ASKED: [Asked; 8] = [
+    (None, None, "", ""),
+    (Some(9), None, "", ""),
+    (None, Some(8), "", ""),
+    (None, None, "^other$", ""),
+    (None, None, "libc|libblas", ""),
+    (None, None, "", "^main$"),
+    (None, None, r"a\.py", "^(wait|poll)$"),
+    (Some(7), Some(7), "main", "slow|blas"),
+];
+
+fn globs(number: Option<u32>) -> Vec<Glob> {
+    number.iter().map(|number| Glob::new(&number.to_string()).expect("a short glob")).collect()
+}
+
+/// Its thread, stack and state, then samples, CPU and wall time: `1 main;other running: 3 4800000 4800000`
+fn sample_words(profile: &Profile, group: &SampleGroup) -> String {
+    let name = |frame: FrameIndex| profile.functions[profile.frames[frame].function].name.as_str();
+    let mut names: Vec<&str> = profile.stack(group.node).map(name).collect();
+    names.reverse();
+    let (thread, stack, state) = (group.thread.position(), names.join(";"), in_words(group.state));
+    format!("{thread} {stack} {state}: {} {} {}", group.samples, group.cpu_ns, group.wall_ns)
+}
+
+/// CPU and wall time: `1: 20800000 20800000`
+fn thread_words(row: &Row) -> String {
+    let thread = row.subject.thread.expect("rows are threads");
+    format!("{}: {} {}", thread.position(), row.own.cpu_ns, row.own.wall_ns)
+}
+
+/// What the viewer is tested against, beside the tables of `ranges_of_time_as_the_viewer_sums_them`: what is kept, and of each thread.
+#[test]
+fn filters_as_the_viewer_keeps_them() {
+    let recording = notation::recording(SEVERAL);
+    let pattern = |text: &str| (!text.is_empty()).then(|| Regex::new(text).expect("a pattern"));
+    let answers = ASKED.map(|(process, thread, focus, hide)| {
+        let filter = Filter {
+            threads: globs(thread),
+            processes: globs(process),
+            focus: pattern(focus),
+            hide: pattern(hide),
+            ..Filter::default()
+        };
+        let reading = Reading::filtered(profile(&recording, 4_000_000, None), &filter).expect("something is kept");
+        let Totals { samples, cpu_ns, wall_ns, .. } = Totals::of_profile(&reading);
+        let mut rows: Vec<_> = reading.samples.iter().map(|group| sample_words(&reading, group)).collect();
+        rows.sort();
+        let options = Options { by: By::Thread, weight: Some(Weight::Wall), ..Options::default() };
+        let mut threads: Vec<_> = report(&reading, &options).rows.iter().map(thread_words).collect();
+        threads.sort();
+        let kept = [samples, cpu_ns, wall_ns];
+        json!({ "process": process, "thread": thread, "focus": focus, "hide": hide, "kept": kept, "rows": rows, "threads": threads })
+    });
+    let golden = serde_json::to_string_pretty(&answers).expect("JSON") + "\n";
+    expect_file!["../../../../testdata/page/filters.json"].assert_eq(&golden);
 }
 
 #[test]
