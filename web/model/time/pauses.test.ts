@@ -1,11 +1,15 @@
-// What is said of collections: times and pauses in, sums, bins and bars out.
+// What is said of collections: times and pauses in, sums, bins and bars out. The sums are those of `genba gc`:
+// crates/profile/tests/profiles/collections.rs reads the same file.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { keptPauses, pauseBars, pauseBins, pauseSum, pausesBy } from "./pauses";
+import type { PauseSum } from "./pauses";
 import { decodeCollections } from "../tables/collections";
 import type { Collections } from "../tables/profile";
 import { Damaged } from "../tables/read";
 import type { Ns, ProcessIndex } from "../units";
+import { intervalWords } from "../words";
 
 const PAGE = {
   rows: {
@@ -68,4 +72,30 @@ test("bins reach from the shortest pause to the longest", () => {
 test("a column shows its longest pause of each generation", () => {
   const bars = pauseBars(decoded().rows, { start: 0 as Ns, end: 100 as Ns }, 4);
   assert.deepEqual(bars.map(({ column, row, collections }) => [column, row.at, collections]), [[0, 20, 2], [3, 90, 1], [1, 30, 1]]);
+});
+
+interface Sum {
+  readonly collections: number;
+  readonly pause_ns: number;
+  readonly longest_ns: number;
+  readonly examined: number | null;
+  readonly collected: number;
+}
+interface Golden {
+  readonly page: unknown;
+  readonly all: Sum;
+  readonly by_generation: readonly (readonly [number, Sum])[];
+  readonly by_place: readonly (readonly [string, Sum])[];
+  readonly pauses: readonly (readonly [string, number])[];
+}
+
+test("sums and bins are those of genba gc", () => {
+  const golden = JSON.parse(readFileSync("../testdata/page/collections.json", "utf8")) as Golden;
+  const { rows, places } = decodeCollections({ field: "collections", value: golden.page }, 1);
+  const told = ({ collections, pause, longest, examined, collected }: PauseSum): Sum => ({ collections, pause_ns: pause, longest_ns: longest, examined, collected });
+  assert.deepEqual(told(pauseSum(rows)), golden.all);
+  const generations = pausesBy(rows, ({ generation }) => generation).sort(([a], [b]) => a - b);
+  assert.deepEqual(generations.map(([generation, sum]) => [generation, told(sum)]), golden.by_generation);
+  assert.deepEqual(pausesBy(rows, ({ place }) => place).map(([place, sum]) => [places[place], told(sum)]), golden.by_place);
+  assert.deepEqual(pauseBins(rows).map(({ below, collections }) => [`below ${below === null ? "?" : intervalWords(below)}`, collections]), golden.pauses);
 });

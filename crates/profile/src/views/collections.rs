@@ -6,6 +6,6 @@ pub mod json;
 pub mod page;
 pub mod text;
 pub mod tried;
-pub use crate::rules::collections::{Summary, summary, why_none};
+pub use crate::rules::collections::{Sum, Summary, summary, why_none};
 pub use crate::rules::difference::paired::PAIRS_MIN;
 pub use crate::rules::difference::tried::{Run, Tried};

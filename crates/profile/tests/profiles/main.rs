@@ -4,6 +4,7 @@ mod blocks;
 mod build;
 mod by_test;
 mod callers;
+mod collections;
 mod compared;
 mod difference;
 mod difference_claims;

@@ -1,0 +1,102 @@
+//! Collections, as the terminal and the viewer add them up: testdata/page/collections.json is read by web/model/time/pauses.test.ts, too.
+
+use crate::notation;
+use genba_profile::build::{Additions, profile};
+use genba_profile::collections::{Sum, page, summary, text};
+use genba_profile::paint::Paint;
+use genba_profile::profile::{Collection, Collector, NodeIndex, Profile, Reason};
+use genba_profile::reading::Reading;
+use serde_json::{Value, json};
+
+const GOLDEN: &str = include_str!("../../../../testdata/page/collections.json");
+
+const PROGRAM: &str = "
+    process 7 3.13.0 cwd=/app
+    main@a.py:1 > work@a.py:7 x9
+    main@a.py:1 > tidy@a.py:9 x4
+";
+
+/// The stack that ends in this function.
+fn node_of(profile: &Profile, name: &str) -> Option<NodeIndex> {
+    let is_wanted = |node: &Option<NodeIndex>| {
+        let mut stack = profile.stack(*node);
+        stack.next().is_some_and(|frame| profile.functions[profile.frames[frame].function].name == name)
+    };
+    profile.samples.iter().map(|group| group.node).find(is_wanted).flatten()
+}
+
+fn reading() -> Reading {
+    let mut profile = profile(&notation::recording(PROGRAM), &Additions::default());
+    let process = profile.threads[profile.samples[0].thread].process;
+    let (work, tidy) = (node_of(&profile, "work"), node_of(&profile, "tidy"));
+    let rows = [
+        (10, 9_000, 0, Reason::CCall, Some(5), 0, work),
+        (20, 20_000, 0, Reason::Explicit, Some(6), 1, work),
+        (30, 2_000_000, 2, Reason::Explicit, None, 2, tidy),
+        (90, 30_000, 1, Reason::Unknown, Some(7), 3, work),
+        (95, 10_000, 0, Reason::Shutdown, Some(8), 0, None),
+    ];
+    for (at_ns, pause_ns, generation, reason, examined, collected, node) in rows {
+        let uncollectable = u64::from(generation == 2);
+        profile.collections.push(Collection {
+            process,
+            thread: None,
+            node,
+            at_ns,
+            pause_ns,
+            generation,
+            reason,
+            examined,
+            collected,
+            uncollectable,
+            young: 0,
+            threshold: 0,
+        });
+    }
+    profile.collectors.push(Collector { process, before: vec![5, 1, 0], lost: 2, is_incremental: false });
+    profile.processes[process].wall_ns = 20_800_000;
+    Reading::of(profile)
+}
+
+fn sum(of: &Sum) -> Value {
+    json!({
+        "collections": of.collections,
+        "pause_ns": of.pause_ns,
+        "longest_ns": of.longest_ns,
+        "examined": of.examined,
+        "collected": of.collected,
+    })
+}
+
+/// `below 10 µs  ███  3`, without the bar.
+fn pauses(line: &str) -> Value {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let count: u64 = words[words.len() - 1].parse().expect("a count");
+    json!([words[..3].join(" "), count])
+}
+
+#[test]
+fn collections_are_added_up_as_the_viewer_adds_them_up() {
+    let golden: Value = serde_json::from_str(GOLDEN).expect("JSON");
+    let reading = reading();
+    let summary = summary(&reading).expect("collections");
+    let shown: Value = serde_json::from_str(&page::json(&reading, &summary).expect("JSON")).expect("JSON");
+    assert_eq!(shown, golden["page"]);
+    assert_eq!(sum(&summary.all), golden["all"]);
+    let by_generation: Vec<Value> =
+        summary.by_generation.iter().map(|(generation, of)| json!([generation, sum(of)])).collect();
+    assert_eq!(Value::from(by_generation), golden["by_generation"]);
+    let mut by_place: Vec<Value> = Vec::new();
+    for (place, of) in &summary.by_place {
+        let name = match place {
+            Some(place) => format!("a.py:{} {}", place.line, reading.functions[place.function].name),
+            None => "no Python code".to_owned(),
+        };
+        by_place.push(json!([name, sum(of)]));
+    }
+    assert_eq!(Value::from(by_place), golden["by_place"]);
+    let screen = text::text(&reading, &summary, None, Paint::Plain);
+    let bins: Vec<Value> =
+        screen.lines().filter(|line| line.trim_start().starts_with("below ")).map(pauses).collect();
+    assert_eq!(Value::from(bins), golden["pauses"]);
+}
