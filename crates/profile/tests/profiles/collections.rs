@@ -96,7 +96,6 @@ fn collections_are_added_up_as_the_viewer_adds_them_up() {
     }
     assert_eq!(Value::from(by_place), golden["by_place"]);
     let screen = text::text(&reading, &summary, None, Paint::Plain);
-    let bins: Vec<Value> =
-        screen.lines().filter(|line| line.trim_start().starts_with("below ")).map(pauses).collect();
+    let bins: Vec<Value> = screen.lines().filter(|line| line.trim_start().starts_with("below ")).map(pauses).collect();
     assert_eq!(Value::from(bins), golden["pauses"]);
 }
