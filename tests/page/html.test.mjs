@@ -108,6 +108,50 @@ test("a recording with --gc, opened: the view GC counts what genba gc counts", a
   });
 });
 
+// Until genba has kept two heaps beside the recording.
+const LEAK = `
+import glob, time
+class Leak: pass
+kept = []
+while len(glob.glob("leak.heap-*.json")) < 2:
+    kept += [Leak() for _ in range(2_000)]
+    time.sleep(0.02)
+`;
+
+test("a recording with heaps, opened: the view Memory tells what has grown as genba heap diff tells it", async () => {
+  await withChromium(async (at) => {
+    const genba = (...words) => execFileSync(GENBA, words, { cwd: at.folder, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+    writeFileSync(join(at.folder, "leak.py"), LEAK);
+    genba("run", "--quiet", "--heap-every", "200ms", "-o", "leak.genba", PYTHON, "leak.py");
+    genba("html", "leak.genba", "-o", "leak.html");
+    const page = await openPage(at, join(at.folder, "leak.html"));
+    await page.keyboard.press("8");
+    // The page names the command that compares the same two.
+    const [, ...command] = (await page.locator(".heap-view code", { hasText: "heap diff" }).innerText()).split(" ");
+    const told = JSON.parse(genba(...command, "--format", "json"));
+    const count = (number) => number.toLocaleString("en-US");
+    const grown = (before, after) => (after === before ? "–" : `${after < before ? "−" : "+"}${count(Math.abs(after - before))}`);
+    const said = (await page.locator(".heap-view p").nth(1).innerText()).replace(/\s+/g, " ");
+    assert.ok(said.includes(` in ${count(told.objects_after)} objects: `) && said.includes(`, ${grown(told.objects_before, told.objects_after)} objects since then`), said);
+
+    const rows = await page.locator(".heap-view tbody tr").evaluateAll((found) => found.map(({ cells: [, bytes, objects, more, name] }) => ({
+      name: name.innerText, bytes: bytes.title, objects: objects.innerText, more: more.innerText,
+    })));
+    const nameOf = ({ module, name }) => (module === "builtins" ? name : `${module}.${name}`);
+    assert.deepEqual([rows[0].name, nameOf(told.classes[0])], ["__main__.Leak", "__main__.Leak"]);
+    const classes = new Map(told.classes.map((row) => [nameOf(row), row]));
+    // With ≈ the recording does not have both sides.
+    const both = rows.filter(({ name, more }) => classes.has(name) && !more.startsWith("≈"));
+    assert.ok(both.length > 1, `${rows.length} rows`);
+    const exact = both.map(({ name }) => {
+      const { count_before, count_after, bytes_after } = classes.get(name);
+      return { name, bytes: `${count(bytes_after)} bytes`, objects: count(count_after), more: grown(count_before, count_after) };
+    });
+    assert.deepEqual(both, exact);
+    assert.deepEqual(page.complaints, []);
+  });
+});
+
 const CALLS = `def leaf(n): return len([n])
 def branch(n):
     for _ in range(n): leaf(n)
