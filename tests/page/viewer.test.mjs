@@ -230,6 +230,8 @@ test("search counts, dims the rest, and n walks through what was found", async (
     await page.keyboard.press("/");
     await page.keyboard.type("nobody");
     assert.equal(await words(page, "header output"), "nothing found");
+    await page.locator(".find input").fill("/^mem.*e$/");
+    assert.equal(await words(page, "header output"), "2 · 92.3 %", "a regular expression");
   });
 });
 
