@@ -108,6 +108,30 @@ test("a recording with --gc, opened: the view GC counts what genba gc counts", a
   });
 });
 
+const COLLECTING = `
+import gc
+kept = [[] for _ in range(300_000)]
+for _ in range(60):
+    gc.collect()
+`;
+
+test("a program that mostly collects, opened: the view GC has the share that the verdict has", async () => {
+  await withChromium(async (at) => {
+    const genba = (...words) => execFileSync(GENBA, words, { cwd: at.folder, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+    writeFileSync(join(at.folder, "collecting.py"), COLLECTING);
+    genba("run", "--quiet", "-o", "collecting.genba", PYTHON, "collecting.py");
+    genba("html", "collecting.genba", "-o", "collecting.html");
+    const { verdict } = JSON.parse(genba("report", "collecting.genba", "--weight", "cpu", "--format", "json"));
+    assert.equal(verdict.name, "gc");
+    const page = await openPage(at, join(at.folder, "collecting.html"));
+    await page.locator("[data-weight=cpu]").click();
+    await page.keyboard.press("9");
+    const share = `${((verdict.figures.gc_cpu_ns / verdict.figures.cpu_ns) * 100).toFixed(1)} %`;
+    assert.equal(await page.locator("[data-gc] b").first().innerText(), share);
+    assert.deepEqual(page.complaints, []);
+  });
+});
+
 // Until genba has kept two heaps beside the recording.
 const LEAK = `
 import glob, time
