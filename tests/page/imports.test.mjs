@@ -15,7 +15,9 @@ import { useChromium } from "./viewer-page.mjs";
 const GENBA = process.env.GENBA ?? fileURLToPath(new URL("../../target/release/genba", import.meta.url));
 const IMPORTS = fileURLToPath(new URL("../../testdata/imports", import.meta.url));
 const PLAIN = "format-7-plain.vmprof";
-const FILES = [PLAIN, `${PLAIN}.gz`, `${PLAIN}.bz2`, "format-7-lines-memory.vmprof", "format-7-native.vmprof", "format-7-wall-threads.vmprof", "format-7-killed.vmprof", "format-6-lines-memory.vmprof", "format-6-threads.vmprof", "py-spy.txt"];
+/** Of Python and C: each of the two alone, too. */
+const NATIVE = "format-7-native.vmprof";
+const FILES = [PLAIN, `${PLAIN}.gz`, `${PLAIN}.bz2`, "format-7-lines-memory.vmprof", NATIVE, "format-7-wall-threads.vmprof", "format-7-killed.vmprof", "format-6-lines-memory.vmprof", "format-6-threads.vmprof", "py-spy.txt"];
 /** Counts of calls: some functions took no time that could be measured. */
 const COUNTED = ["cprofile-3.13.0.prof", "genba-3.13.0.prof"];
 
@@ -23,17 +25,17 @@ const at = useChromium();
 before(() => assert.ok(existsSync(GENBA), `${GENBA} is not there: run \`make build\` first`));
 
 const genba = (...words) => execFileSync(GENBA, words, { cwd: at.folder, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
-const treeOf = (file) => JSON.parse(genba("tree", "--min-share", "0", "--format", "json", join(IMPORTS, file)));
+const treeOf = (file, flags) => JSON.parse(genba("tree", "--min-share", "0", "--format", "json", ...flags, join(IMPORTS, file)));
 const nanoseconds = (title) => Number(title.replace(/[ ,ns]/g, ""));
 
 /** A sample without any call is a row of its own in `genba tree`, and is the whole program's own in the view. */
 const NO_STACK = "no stack";
-async function assertSameTree(page, file) {
+async function assertSameTree(page, file, ...flags) {
   await page.keyboard.press("3");
   await page.keyboard.press("Home");
   await openAll(page);
   const rows = byPath(await rowsOf(page));
-  const tree = treeOf(file);
+  const tree = treeOf(file, flags);
   const told = branchesOf(tree);
   assert.ok(told.size > 3, `${file} has a tree`);
   for (const [path, { total_samples, total_cpu_ns, total_wall_ns }] of told) {
@@ -52,6 +54,12 @@ for (const file of FILES) {
     const { accounting } = JSON.parse(genba("report", "--format", "json", join(IMPORTS, file)));
     assert.ok((await page.locator("[data-accounting]").innerText()).replace(/\s+/g, " ").includes(`ticks ${accounting.ticks} = sampled ${accounting.sampled} `));
     await assertSameTree(page, file);
+    if (file === NATIVE) {
+      for (const language of ["python", "c"]) {
+        await page.keyboard.press("p");
+        await assertSameTree(page, file, "--show", language);
+      }
+    }
     for (const name of ["where", "flame", "sandwich", "source", "functions", "threads", "memory", "gc"]) await page.locator(`[data-view=${name}]`).click();
     assert.deepEqual(page.asked, [], "the page asked the network");
     assert.deepEqual(page.complaints, [], "the console complained");
