@@ -46,6 +46,9 @@ fn rare_calls_are_counted_marks_unless_all_are_asked_for() {
     assert_eq!(pruned["rare"], rare);
     assert!(has_frame(&pruned, "rarer than 0.02 %") && has_frame(&pruned, "heavy") && !has_frame(&pruned, "f20499"));
     assert_eq!(pruned["reports"]["cpu"]["folded"]["rows"], RARE_CALLS);
+    let later = pruned["profile"]["moments"]["bins_later"].as_array().expect("bins of time");
+    let last: u64 = later.iter().filter_map(Value::as_u64).sum();
+    assert!((1_000..2_000).contains(&last), "the last of 2,000 bins of time is number {last}");
     let whole = page(&["html", "--all-samples", "app.genba", "-o", "page.html"]);
     assert!(whole["rare"].is_null() && has_frame(&whole, "f20499") && !has_frame(&whole, "rarer than 0.02 %"));
     assert_eq!(whole["reports"]["cpu"]["folded"]["rows"], 0);
