@@ -54,6 +54,11 @@ for (const file of FILES) {
     const { accounting } = JSON.parse(genba("report", "--format", "json", join(IMPORTS, file)));
     assert.ok((await page.locator("[data-accounting]").innerText()).replace(/\s+/g, " ").includes(`ticks ${accounting.ticks} = sampled ${accounting.sampled} `));
     await assertSameTree(page, file);
+    if (file === PLAIN) {
+      await page.keyboard.press("i");
+      await assertSameTree(page, file, "--inverted");
+      await page.keyboard.press("i");
+    }
     if (file === NATIVE) {
       for (const language of ["python", "c"]) {
         await page.keyboard.press("p");
