@@ -15,9 +15,9 @@ pub mod tried;
 mod within_run;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-use crate::rules::difference::aligned::{By, Function, Site, SiteIndex, Sites, sites_of};
+use crate::rules::difference::aligned::{Begins, By, Function, Site, SiteIndex, Sites, sites_of};
 use crate::rules::difference::certainty::{Busy, Certainty, Estimate, Longer, SAMPLES_MIN, Sums, variance_of_unseen};
 pub use crate::rules::difference::comparable::Run;
 use crate::rules::difference::comparable::{Facts, obstacles, of_any_row_ns, unlike, waited_for_cpu};
@@ -219,8 +219,7 @@ struct Table {
     callers: Sites,
     runs: Vec<RunPlaces>,
     ways: HashMap<Function, Ways>,
-    /// Of each function, as it is in the newest recording that has it.
-    first_lines: BTreeMap<Function, u32>,
+    begins: Begins,
     whole: Sums,
     known: HashMap<Key, Known>,
     /// Of each run: what one sample weighs, later ones more.
@@ -244,7 +243,7 @@ impl Table {
             callers: Sites::new(By::TextOrLine),
             runs: Vec::new(),
             ways: HashMap::new(),
-            first_lines: BTreeMap::new(),
+            begins: Begins::default(),
             whole: Sums::default(),
             known: HashMap::new(),
             one_sample: Vec::new(),
@@ -339,10 +338,7 @@ impl Table {
         let run = (position, &self.same_code);
         let own_of = sites_of(&mut self.own, reading, &files, run, own);
         let caller_of = sites_of(&mut self.callers, reading, &files, run, callers);
-        let mut first_lines = HashMap::new();
-        self.own.add_first_lines(&own_of, &mut first_lines);
-        self.callers.add_first_lines(&caller_of, &mut first_lines);
-        self.first_lines.extend(first_lines);
+        self.begins.add(&[(&self.own, &own_of), (&self.callers, &caller_of)]);
         let aligned = |place: &Place| match place {
             Place::Phase(phase) => Aligned::Phase(*phase),
             Place::NoPython => Aligned::NoPython,
@@ -444,15 +440,9 @@ impl Table {
             function: site.function.clone(),
             expression: site.text.clone().filter(|_| !is_whole),
         };
-        // Of one name in one file, the line tells which.
-        let is_one_of_several = |(file, name, instance): &Function| {
-            let from = self.first_lines.range((*file, name.clone(), Instance::Nth(0))..);
-            let of_name = from.map(|(other, _)| other).take_while(|other| (other.0, &other.1) == (*file, name));
-            of_name.map(|other| other.2).any(|other| other != *instance)
-        };
         let whole = |function: &Function| Code {
             file: self.files.path(function.0).to_string(),
-            line: self.first_lines.get(function).copied().filter(|_| is_one_of_several(function)),
+            line: self.begins.line_among_several(function),
             function: function.1.clone(),
             expression: None,
         };

@@ -1,6 +1,7 @@
 //! A comparison of recordings for its readers: the sentence that comes first, and what text, Markdown and JSON say alike.
 //! Owns: the words. Never: decides what is certain (`rules::difference` does); names a row without its sign.
 
+mod box_words;
 pub mod json;
 pub mod markdown;
 pub mod page;

@@ -86,6 +86,44 @@ fn what_only_one_side_has_says_so() {
     );
 }
 
+/// Two expressions of one line, functions of two files of one base name, and two functions of one name.
+#[test]
+fn no_two_boxes_under_one_caller_have_the_same_words() {
+    let of = |key: u32| {
+        format!(
+            "process 7 3.13.0 cwd=/app key={key}
+            source /app/app.py
+            |def main(data):
+            |    (step(data), step(data))
+            main^1@app.py:2[5-15] > step[python3.13] x300
+            main^1@app.py:2[17-27] > step[python3.13] x300
+            main^1@app.py:2[5-15] > load^1@/app/a/util.py:2 x300
+            main^1@app.py:2[5-15] > load^1@/app/b/util.py:2 x300
+            main^1@app.py:2[5-15] > _^3@/app/cost.py:4 x300
+            main^1@app.py:2[5-15] > _^7@/app/cost.py:8 x300
+            "
+        )
+    };
+    let page = compared(&runs("before", &[of(1)]), &runs("after", &[of(2)]));
+    let boxes = page["boxes"].as_array().expect("boxes");
+    let main = boxes.iter().position(|of| of["name"] == "main").expect("a box of main");
+    let word = |of: &Value, key: &str| of[key].as_str().expect("words").to_string();
+    let below = boxes.iter().filter(|of| of["parent"] == main);
+    let mut words: Vec<String> = below.map(|of| format!("{} {}", word(of, "name"), word(of, "place"))).collect();
+    words.sort();
+    assert_eq!(
+        words,
+        [
+            "_ cost.py:3",
+            "_ cost.py:7",
+            "load a/util.py",
+            "load b/util.py",
+            "step(data) app.py:2:18",
+            "step(data) app.py:2:6"
+        ]
+    );
+}
+
 #[test]
 fn too_few_samples_claim_nothing() {
     let few = |key, rounds| compared::rounds_of_two_callers(rounds, key, "/app", 1, (1, 10), (3, 1), "100");

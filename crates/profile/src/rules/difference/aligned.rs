@@ -6,7 +6,7 @@
 //! the text is, in order; of callers that are left, if the line is. So a row whose expression was
 //! written anew is another row, and a call whose argument was changed is the same caller.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::rules::difference::files::FileIndex;
 use crate::rules::difference::same_code::homonyms::Instance;
@@ -40,7 +40,7 @@ pub struct Site {
     line_of_all: Option<Line>,
     /// Counted from the first line of the function, also in its comprehensions.
     line_within: Option<i64>,
-    column: Option<u32>,
+    pub column: Option<u32>,
     pub text: Option<String>,
 }
 
@@ -152,16 +152,6 @@ impl Sites {
         self.sites.iter()
     }
 
-    /// Of the functions that these sites of one recording are in: where each begins. Adds to what is known of that recording.
-    pub fn add_first_lines(&self, found: &HashMap<FrameIndex, SiteIndex>, known: &mut HashMap<Function, u32>) {
-        for site in found.values().map(|index| self.get(*index)) {
-            if let Some(line) = site.first_line() {
-                let first = known.entry(site.function()).or_insert(line);
-                *first = line.min(*first);
-            }
-        }
-    }
-
     /// The sites of the next recording, with the index of each. A site that is known from before is from then on as it is here.
     pub fn add(&mut self, added: Vec<Site>) -> Vec<SiteIndex> {
         let mut found: Vec<Option<usize>> = vec![None; added.len()];
@@ -218,6 +208,36 @@ impl Sites {
             }));
         }
         indices
+    }
+}
+
+/// Where functions begin, each as in the newest recording that has it.
+#[derive(Debug, Default)]
+pub struct Begins(BTreeMap<Function, u32>);
+
+impl Begins {
+    /// Of the next recording: tables of sites, each with those of its frames.
+    pub fn add(&mut self, found: &[(&Sites, &HashMap<FrameIndex, SiteIndex>)]) {
+        let mut lines: HashMap<Function, u32> = HashMap::new();
+        for (sites, found) in found {
+            for site in found.values().map(|index| sites.get(*index)) {
+                if let Some(line) = site.first_line() {
+                    let first = lines.entry(site.function()).or_insert(line);
+                    *first = line.min(*first);
+                }
+            }
+        }
+        self.0.extend(lines);
+    }
+
+    /// Of one name in one file, the line tells which. None: no other function has that name.
+    #[must_use]
+    pub fn line_among_several(&self, function: &Function) -> Option<u32> {
+        let (file, name, instance) = function;
+        let from = self.0.range((*file, name.clone(), Instance::Nth(0))..);
+        let of_name = from.map(|(other, _)| other).take_while(|other| (other.0, &other.1) == (*file, name));
+        let is_one_of_several = of_name.map(|other| other.2).any(|other| other != *instance);
+        self.0.get(function).copied().filter(|_| is_one_of_several)
     }
 }
 

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use crate::rules::difference::aligned::{By, Function, SiteIndex, Sites, sites_of};
+use crate::rules::difference::aligned::{Begins, By, Function, SiteIndex, Sites, sites_of};
 use crate::rules::difference::certainty::{Estimate, SAMPLES_MIN, Sums, variance_of_unseen};
 use crate::rules::difference::files::{FileIndex, Files, script};
 use crate::rules::difference::places::{Series, leaves, whole_run};
@@ -57,11 +57,14 @@ pub enum CallStep {
     Function {
         file: String,
         name: String,
+        /// Where several functions of the file have that name: its first.
+        line: Option<u32>,
     },
     /// Of the function above: where the user's own code hands over.
     Expression {
         file: String,
         line: Option<u32>,
+        column: Option<u32>,
         text: Option<String>,
     },
     C {
@@ -103,6 +106,7 @@ pub fn call_tree(before: &[Run], after: &[Run], difference: &Difference) -> Call
     let (mut files, mut sites) = (Files::default(), Sites::new(By::Text));
     let mut tree = Growing { runs: before.len() + after.len(), ..Growing::default() };
     tree.push(None, None);
+    let mut begins = Begins::default();
     let mut runs: Vec<RunLeaves> = Vec::new();
     let all = || before.iter().chain(after).map(|run| &run.reading.profile);
     let met: Vec<Met> = all().map(|profile| Met::of(profile, &mut files)).collect();
@@ -111,6 +115,7 @@ pub fn call_tree(before: &[Run], after: &[Run], difference: &Difference) -> Call
     for ((position, run), met) in before.iter().chain(after).enumerate().zip(met) {
         let profile = &run.reading.profile;
         let paths = PathsOf::new(profile, (position, &same_code), met, &mut sites);
+        begins.add(&[(&sites, &paths.sites)]);
         let mut found: Vec<(usize, Series)> = Vec::new();
         for ((node, state), series) in leaves(profile, weight) {
             let leaf = tree.add(paths.steps(node, state), position, series.sum());
@@ -130,12 +135,19 @@ pub fn call_tree(before: &[Run], after: &[Run], difference: &Difference) -> Call
     let sums = tree.sums_of(&kept, &order, &runs, before.len());
     settled(&tree, &kept, sums, left_out, difference, (before.len(), &runs), |step| match step {
         None => CallStep::All,
-        Some(Step::Function((file, name, _))) => {
-            CallStep::Function { file: files.path(*file).to_string(), name: name.clone() }
-        }
+        Some(Step::Function(function)) => CallStep::Function {
+            file: files.path(function.0).to_string(),
+            name: function.1.clone(),
+            line: begins.line_among_several(function),
+        },
         Some(Step::Expression(site)) => {
             let site = sites.get(*site);
-            CallStep::Expression { file: files.path(site.file).to_string(), line: site.line, text: site.text.clone() }
+            CallStep::Expression {
+                file: files.path(site.file).to_string(),
+                line: site.line,
+                column: site.column,
+                text: site.text.clone(),
+            }
         }
         Some(Step::C(module, name)) => CallStep::C { module: module.clone(), name: name.clone() },
         Some(Step::Words(words)) => CallStep::Words(words.clone()),

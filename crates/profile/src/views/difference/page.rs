@@ -3,10 +3,11 @@
 
 use serde::Serialize;
 
-use crate::rules::difference::call_tree::{COMPARED_SHARE_MIN, CallBox, CallStep, CallTree, call_tree};
+use crate::rules::difference::call_tree::{COMPARED_SHARE_MIN, CallBox, CallTree, call_tree};
 use crate::rules::difference::certainty::{ERRORS_IN_ALL_ROWS, Estimate};
 use crate::rules::difference::{Row, Run, Subject};
 use crate::views::difference::Comparison;
+use crate::views::difference::box_words::{BoxWords, box_words};
 use crate::views::difference::text::one_line;
 use crate::words::excerpt::printable;
 use crate::words::figures::counted;
@@ -136,25 +137,11 @@ fn boxes(comparison: &Comparison, tree: &CallTree) -> Vec<BoxPage> {
             below[parent] += widths[at];
         }
     }
-    tree.boxes.iter().zip(widths).map(|(of, width)| box_page(comparison, of, width)).collect()
+    let boxes = tree.boxes.iter().zip(widths).zip(box_words(tree));
+    boxes.map(|((of, width), words)| box_page(comparison, of, width, words)).collect()
 }
 
-fn box_page(comparison: &Comparison, of: &CallBox, width: u64) -> BoxPage {
-    let short = |file: &str| file.rsplit('/').next().unwrap_or(file).to_string();
-    let (name, place, kind) = match &of.step {
-        CallStep::All => ("everything".to_string(), String::new(), "all"),
-        CallStep::Function { file, name } => (name.clone(), short(file), "function"),
-        CallStep::Expression { file, line, text } => {
-            let line = line.map_or(String::new(), |line| format!(":{line}"));
-            (
-                text.as_deref().map_or_else(|| format!("line{}", line.replace(':', " ")), one_line),
-                short(file) + &line,
-                "expression",
-            )
-        }
-        CallStep::C { module, name } => (name.clone(), module.clone(), "c"),
-        CallStep::Words(words) => (words.clone(), String::new(), "words"),
-    };
+fn box_page(comparison: &Comparison, of: &CallBox, width: u64, words: BoxWords) -> BoxPage {
     let sides = (of.estimate.before > 0.0, of.estimate.after > 0.0);
     let remark = match (sides, of.estimate.certain, of.estimate.is_too_few) {
         ((false, true), true, _) => "only in B",
@@ -164,7 +151,8 @@ fn box_page(comparison: &Comparison, of: &CallBox, width: u64) -> BoxPage {
         (_, false, false) => "cannot tell",
     };
     let estimate = estimate(comparison, &of.estimate);
-    BoxPage { parent: of.parent, name: printable(&name), place: printable(&place), kind, remark, width, estimate }
+    let BoxWords { name, place, kind } = words;
+    BoxPage { parent: of.parent, name, place, kind, remark, width, estimate }
 }
 
 fn note(tree: &CallTree) -> String {
