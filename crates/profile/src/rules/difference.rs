@@ -5,6 +5,7 @@
 pub mod aligned;
 pub mod call_tree;
 pub mod certainty;
+mod codebase;
 pub mod comparable;
 mod division;
 mod files;
@@ -19,19 +20,18 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::rules::difference::aligned::{Begins, By, Function, Site, SiteIndex, Sites, sites_of};
 use crate::rules::difference::certainty::{Busy, Certainty, Estimate, Longer, SAMPLES_MIN, Sums, variance_of_unseen};
+use crate::rules::difference::codebase::Codebase;
 pub use crate::rules::difference::comparable::Run;
 use crate::rules::difference::comparable::{Facts, obstacles, of_any_row_ns, unlike, waited_for_cpu};
 use crate::rules::difference::division::{Division, Ways};
-use crate::rules::difference::files::{FileIndex, Files, script};
 use crate::rules::difference::places::{Place, Series, places, whole_run};
 use crate::rules::difference::same_code::homonyms::Instance;
-use crate::rules::difference::same_code::{SameCode, whole};
 use crate::rules::difference::within_run::Sum;
 use crate::rules::difference::within_run::progress::{Progress, one_sample};
 use crate::rules::phase::Phase;
 use crate::rules::reading::Reading;
 use crate::rules::weight::{Choice, Weight, tells};
-use crate::tables::profile::{FrameIndex, Home, Profile};
+use crate::tables::profile::{FrameIndex, Profile};
 use crate::tables::window::Bins;
 
 /// With fewer samples on both sides nothing is certain.
@@ -66,6 +66,7 @@ pub struct Difference {
     pub obstacles: Vec<String>,
     /// How else the sides differ.
     pub unlike: Vec<String>,
+    codebase: Codebase,
 }
 
 #[derive(Clone, Debug)]
@@ -140,13 +141,10 @@ pub fn bins_of(accounts: &Profile) -> Bins {
 pub fn difference(before: &[Run], after: &[Run], asked: Option<Weight>) -> Difference {
     let choice = choice(before, after, asked);
     let runs = before.iter().map(|run| (Side::Before, run)).chain(after.iter().map(|run| (Side::After, run)));
-    let mut table = Table::new(choice.weight, before.len(), after.len());
-    let met: Vec<(Side, &Reading, Met)> =
-        runs.map(|(side, run)| (side, &run.reading, table.meet(&run.reading))).collect();
-    let met_files: Vec<_> = met.iter().map(|(_, reading, met)| (&reading.profile, &met.files)).collect();
-    table.same_code = SameCode::of(&met_files);
-    for (position, (side, reading, met)) in met.into_iter().enumerate() {
-        table.add(side, reading, position, met);
+    let profiles: Vec<&Profile> = before.iter().chain(after).map(|run| &run.reading.profile).collect();
+    let mut table = Table::new(choice.weight, (before.len(), after.len()), Codebase::of(&profiles));
+    for (position, (side, run)) in runs.enumerate() {
+        table.add(side, &run.reading, position);
     }
     table.add_up();
     let weight = choice.weight;
@@ -194,14 +192,6 @@ enum Aligned {
     NoPython,
 }
 
-/// Of one run, before its functions are known in the others.
-struct Met {
-    places: Vec<(Place, Series)>,
-    own: Vec<FrameIndex>,
-    callers: Vec<FrameIndex>,
-    files: HashMap<String, FileIndex>,
-}
-
 struct RunPlaces {
     side: Side,
     places: Vec<(Aligned, Series)>,
@@ -213,8 +203,7 @@ struct Table {
     weight: Weight,
     runs_before: usize,
     runs_after: usize,
-    files: Files,
-    same_code: SameCode,
+    codebase: Codebase,
     own: Sites,
     callers: Sites,
     runs: Vec<RunPlaces>,
@@ -232,13 +221,12 @@ struct Table {
 }
 
 impl Table {
-    fn new(weight: Weight, runs_before: usize, runs_after: usize) -> Table {
+    fn new(weight: Weight, (runs_before, runs_after): (usize, usize), codebase: Codebase) -> Table {
         Table {
             weight,
             runs_before,
             runs_after,
-            files: Files::default(),
-            same_code: SameCode::default(),
+            codebase,
             own: Sites::new(By::Text),
             callers: Sites::new(By::TextOrLine),
             runs: Vec::new(),
@@ -254,13 +242,13 @@ impl Table {
     }
 
     /// The next run, in the order of both sides; `position` counts them.
-    fn add(&mut self, side: Side, reading: &Reading, position: usize, met: Met) {
+    fn add(&mut self, side: Side, reading: &Reading, position: usize) {
         let busy = match side {
             Side::Before => &mut self.busy.before,
             Side::After => &mut self.busy.after,
         };
         *busy = busy.max(waited_for_cpu(reading).unwrap_or(0.0));
-        let places = self.aligned(reading, position, met);
+        let places = self.aligned(reading, position);
         for (place, series) in &places {
             if let Aligned::Code { own, callers } = place {
                 self.ways.entry(self.own.get(*own).function()).or_default().add(callers, series.sum());
@@ -310,8 +298,8 @@ impl Table {
         }
     }
 
-    /// The places of the next run, with its files in the table of all runs.
-    fn meet(&mut self, reading: &Reading) -> Met {
+    /// Each place of the next run with its sites in the tables of all runs; two places may be one.
+    fn aligned(&mut self, reading: &Reading, position: usize) -> Vec<(Aligned, Series)> {
         let places = places(reading, self.weight);
         let frames = |place: &Place| match place {
             Place::Code { own, callers } => (Some(*own), callers.clone()),
@@ -323,21 +311,9 @@ impl Table {
         };
         let own = distinct(&mut places.iter().filter_map(|(place, _)| frames(place).0));
         let callers = distinct(&mut places.iter().flat_map(|(place, _)| frames(place).1));
-        let path = |frame: &FrameIndex| match reading.function_of(*frame).home {
-            Home::Python { file, .. } => Some(reading.files[file].path.as_str()),
-            Home::C { .. } | Home::Mark => None,
-        };
-        let text = |path: &str| whole(reading.sources.get(path)?);
-        let files = self.files.add(own.iter().chain(&callers).filter_map(path), script(reading).as_deref(), &text);
-        Met { places, own, callers, files }
-    }
-
-    /// Each place with its sites in the tables of all runs; two places may be one.
-    fn aligned(&mut self, reading: &Reading, position: usize, met: Met) -> Vec<(Aligned, Series)> {
-        let Met { places, own, callers, files } = met;
-        let run = (position, &self.same_code);
-        let own_of = sites_of(&mut self.own, reading, &files, run, own);
-        let caller_of = sites_of(&mut self.callers, reading, &files, run, callers);
+        let run = (position, &self.codebase);
+        let own_of = sites_of(&mut self.own, reading, run, own);
+        let caller_of = sites_of(&mut self.callers, reading, run, callers);
         self.begins.add(&[(&self.own, &own_of), (&self.callers, &caller_of)]);
         let aligned = |place: &Place| match place {
             Place::Phase(phase) => Aligned::Phase(*phase),
@@ -415,7 +391,7 @@ impl Table {
         sort(&mut rows);
         sort(&mut functions);
         let own = self.own.iter().filter(|site| site.instance == Instance::Merged);
-        let merged = own.map(|site| (self.files.path(site.file).to_string(), site.function.clone()));
+        let merged = own.map(|site| (self.codebase.path(site.file).to_string(), site.function.clone()));
         let merged: BTreeSet<(String, String)> = merged.collect();
         Difference {
             choice,
@@ -430,18 +406,19 @@ impl Table {
             advice,
             obstacles: Vec::new(),
             unlike: Vec::new(),
+            codebase: self.codebase,
         }
     }
 
     fn subject(&self, key: &Key) -> Subject {
         let code = |site: &Site, is_whole: bool| Code {
-            file: self.files.path(site.file).to_string(),
+            file: self.codebase.path(site.file).to_string(),
             line: site.line.filter(|_| !is_whole),
             function: site.function.clone(),
             expression: site.text.clone().filter(|_| !is_whole),
         };
         let whole = |function: &Function| Code {
-            file: self.files.path(function.0).to_string(),
+            file: self.codebase.path(function.0).to_string(),
             line: self.begins.line_among_several(function),
             function: function.1.clone(),
             expression: None,

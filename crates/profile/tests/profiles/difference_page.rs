@@ -124,6 +124,24 @@ fn no_two_boxes_under_one_caller_have_the_same_words() {
     );
 }
 
+/// A file that was moved, and another one of its name that is far above what runs: rows and boxes have one answer to which is which.
+#[test]
+fn rows_and_boxes_are_of_the_same_files() {
+    let between = (1..=9).map(|at| format!("c{at}@/app/mid.py:{at}")).collect::<Vec<_>>().join(" > ");
+    let of = |key: u32, path: &str| {
+        let head = format!("process 7 3.13.0 cwd=/app key={key}");
+        format!("{head}\nmain@/app/main.py:2 > {between} > step@{path}:2 x900\n")
+    };
+    let after = of(2, "/v2/p/x.py") + &format!("far@/v2/q/x.py:2 > {between} > other@/app/mid.py:20 x900\n");
+    let page = compared(&runs("before", &[of(1, "/v1/x.py")]), &runs("after", &[after]));
+    let count = |list: &str, name: &str| {
+        let all = page[list].as_array().expect("a list");
+        let has_name = |one: &&Value| one["name"].as_str().expect("words").split_whitespace().any(|word| word == name);
+        all.iter().filter(has_name).count()
+    };
+    assert_eq!((count("rows", "step"), count("boxes", "step")), (2, 2));
+}
+
 #[test]
 fn too_few_samples_claim_nothing() {
     let few = |key, rounds| compared::rounds_of_two_callers(rounds, key, "/app", 1, (1, 10), (3, 1), "100");

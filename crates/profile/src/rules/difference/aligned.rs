@@ -8,9 +8,10 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use crate::rules::difference::codebase::Codebase;
 use crate::rules::difference::files::FileIndex;
+use crate::rules::difference::same_code::Line;
 use crate::rules::difference::same_code::homonyms::Instance;
-use crate::rules::difference::same_code::{Line, SameCode};
 use crate::tables::own_code::without_parts;
 use crate::tables::profile::{FrameIndex, Home, Profile};
 
@@ -65,18 +66,14 @@ pub enum By {
 }
 
 /// None: not Python. `run`: which recording it is, of all.
-fn site(
-    profile: &Profile,
-    files: &HashMap<String, FileIndex>,
-    (run, same_code): (usize, &SameCode),
-    frame: FrameIndex,
-) -> Option<Site> {
+fn site(profile: &Profile, (run, codebase): (usize, &Codebase), frame: FrameIndex) -> Option<Site> {
+    let same_code = &codebase.same_code;
     let row = &profile.frames[frame];
     let function = &profile.functions[row.function];
     let Home::Python { file, first_line, .. } = function.home else { return None };
     let line = row.location.map(|location| location.line);
     let bytes = row.location.and_then(|location| location.byte_columns);
-    let file = *files.get(&profile.files[file].path)?;
+    let file = codebase.file(run, &profile.files[file].path)?;
     let name = without_parts(&function.name);
     let instance = same_code.instance(run, file, function);
     let begin = same_code.begin(run, file, name, first_line);
@@ -106,18 +103,17 @@ fn site(
     })
 }
 
-/// The site of each frame. Processes of one recording may have rows of their own for the same code.
+/// The site of each frame. Processes of one recording may have rows of their own for the same code. `run`: which recording it is, of all.
 pub fn sites_of(
     sites: &mut Sites,
     profile: &Profile,
-    files: &HashMap<String, FileIndex>,
-    run: (usize, &SameCode),
+    run: (usize, &Codebase),
     frames: Vec<FrameIndex>,
 ) -> HashMap<FrameIndex, SiteIndex> {
     let mut found: Vec<(Site, Vec<FrameIndex>)> = Vec::new();
     let mut position_of: HashMap<Site, usize> = HashMap::new();
     for frame in frames {
-        let Some(site) = site(profile, files, run, frame) else { continue };
+        let Some(site) = site(profile, run, frame) else { continue };
         let position = *position_of.entry(site.clone()).or_insert_with(|| {
             found.push((site, Vec::new()));
             found.len() - 1

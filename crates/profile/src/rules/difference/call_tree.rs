@@ -9,9 +9,8 @@ use std::collections::hash_map::Entry;
 
 use crate::rules::difference::aligned::{Begins, By, Function, SiteIndex, Sites, sites_of};
 use crate::rules::difference::certainty::{Estimate, SAMPLES_MIN, Sums, variance_of_unseen};
-use crate::rules::difference::files::{FileIndex, Files, script};
+use crate::rules::difference::codebase::Codebase;
 use crate::rules::difference::places::{Series, leaves, whole_run};
-use crate::rules::difference::same_code::{SameCode, whole};
 use crate::rules::difference::within_run::Sum;
 use crate::rules::difference::within_run::progress::{Progress, one_sample};
 use crate::rules::difference::{Difference, Run, are_too_few};
@@ -103,18 +102,15 @@ struct RunLeaves {
 #[must_use]
 pub fn call_tree(before: &[Run], after: &[Run], difference: &Difference) -> CallTree {
     let weight = difference.choice.weight;
-    let (mut files, mut sites) = (Files::default(), Sites::new(By::Text));
+    let codebase = &difference.codebase;
+    let mut sites = Sites::new(By::Text);
     let mut tree = Growing { runs: before.len() + after.len(), ..Growing::default() };
     tree.push(None, None);
     let mut begins = Begins::default();
     let mut runs: Vec<RunLeaves> = Vec::new();
-    let all = || before.iter().chain(after).map(|run| &run.reading.profile);
-    let met: Vec<Met> = all().map(|profile| Met::of(profile, &mut files)).collect();
-    let met_files: Vec<_> = all().zip(&met).map(|(profile, met)| (profile, &met.files)).collect();
-    let same_code = SameCode::of(&met_files);
-    for ((position, run), met) in before.iter().chain(after).enumerate().zip(met) {
+    for (position, run) in before.iter().chain(after).enumerate() {
         let profile = &run.reading.profile;
-        let paths = PathsOf::new(profile, (position, &same_code), met, &mut sites);
+        let paths = PathsOf::new(profile, (position, codebase), &mut sites);
         begins.add(&[(&sites, &paths.sites)]);
         let mut found: Vec<(usize, Series)> = Vec::new();
         for ((node, state), series) in leaves(profile, weight) {
@@ -136,14 +132,14 @@ pub fn call_tree(before: &[Run], after: &[Run], difference: &Difference) -> Call
     settled(&tree, &kept, sums, left_out, difference, (before.len(), &runs), |step| match step {
         None => CallStep::All,
         Some(Step::Function(function)) => CallStep::Function {
-            file: files.path(function.0).to_string(),
+            file: codebase.path(function.0).to_string(),
             name: function.1.clone(),
             line: begins.line_among_several(function),
         },
         Some(Step::Expression(site)) => {
             let site = sites.get(*site);
             CallStep::Expression {
-                file: files.path(site.file).to_string(),
+                file: codebase.path(site.file).to_string(),
                 line: site.line,
                 column: site.column,
                 text: site.text.clone(),
@@ -387,30 +383,10 @@ struct PathsOf<'p> {
     functions: HashMap<FrameIndex, Function>,
 }
 
-/// The Python frames of one recording, with its files among those of all.
-struct Met {
-    frames: Vec<FrameIndex>,
-    files: HashMap<String, FileIndex>,
-}
-
-impl Met {
-    fn of(profile: &Profile, files: &mut Files) -> Met {
-        let python = profile.frames.enumerate().filter(|(_, frame)| frame.kind == FrameKind::Python);
-        let frames: Vec<FrameIndex> = python.map(|(index, _)| index).collect();
-        let path = |frame: &FrameIndex| match profile.function_of(*frame).home {
-            Home::Python { file, .. } => Some(profile.files[file].path.as_str()),
-            Home::C { .. } | Home::Mark => None,
-        };
-        let text = |path: &str| whole(profile.sources.get(path)?);
-        let files = files.add(frames.iter().filter_map(path), script(profile).as_deref(), &text);
-        Met { frames, files }
-    }
-}
-
 impl<'p> PathsOf<'p> {
-    fn new(profile: &'p Profile, run: (usize, &SameCode), met: Met, sites: &mut Sites) -> PathsOf<'p> {
-        let Met { frames, files } = met;
-        let found = sites_of(sites, profile, &files, run, frames);
+    fn new(profile: &'p Profile, run: (usize, &Codebase), sites: &mut Sites) -> PathsOf<'p> {
+        let python = profile.frames.enumerate().filter(|(_, frame)| frame.kind == FrameKind::Python);
+        let found = sites_of(sites, profile, run, python.map(|(index, _)| index).collect());
         let functions = found.iter().map(|(frame, site)| (*frame, sites.get(*site).function())).collect();
         PathsOf { profile, event_loop: EventLoop::of(profile), sites: found, functions }
     }
