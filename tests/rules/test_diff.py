@@ -251,6 +251,34 @@ def test_sides_that_cannot_be_compared_are_told_first(workshop: Workshop) -> Non
     assert (page["comparable"], page["reason"], page["unlike"]) == (True, None, [])
 
 
+# One second like the other. In the second one genba cannot ask the main thread, which blocks its signal behind the C library's back.
+BLINDED = """
+import ctypes, threading, time
+def beside():
+    while True: sum(range(2000)); time.sleep(0.002)
+def spin(until):
+    while time.monotonic() < until: sum(range(200))
+threading.Thread(target=beside, daemon=True).start()
+spin(time.monotonic() + 1)
+SYS_rt_sigprocmask, SIG_BLOCK = 14, 0
+ctypes.CDLL(None).syscall(SYS_rt_sigprocmask, SIG_BLOCK, ctypes.byref(ctypes.c_uint64(2**31 - 1)), None, 8)
+spin(time.monotonic() + 1)
+"""
+
+
+def test_a_time_of_one_recording_that_samples_miss_is_not_compared(workshop: Workshop) -> None:
+    """CPU that is in no sample counts for the time in which it was used."""
+    run = workshop.run(workshop.write("blinded.py", BLINDED), flags=FLAGS)
+    assert run.exit_code == 0, run.stderr
+    blinded_ms = next(mark["at_ns"] for mark in run.profile()["marks"] if mark["kind"] == "masked") // 1_000_000
+    times = (f"--before-time={blinded_ms - 600}ms..{blinded_ms - 100}ms", f"--after-time={blinded_ms + 100}ms..{blinded_ms + 600}ms")
+    page = json.loads(genba_said("diff", "--format", "json", "--weight", "cpu", *times, run.recording))
+    assert not any(row["certain"] for row in [page["whole"], *page["differences"], *page["functions"]])
+    assert page["comparable"] is False and page["reason"].endswith("what is in no sample is in no row"), page["reason"]
+    covered = [page["sides"][side]["cpu_covered"] for side in ("before", "after")]
+    assert covered[0] > 0.9 and covered[1] < 0.5, covered
+
+
 def test_two_texts_of_one_name_are_not_compared(workshop: Workshop) -> None:
     """Both are called `<string>`, and no recording has their text."""
     loop = "import time\nend = time.process_time() + 0.4\nwhile time.process_time() < end: "

@@ -344,7 +344,7 @@ fn two_times_of_one_recording() {
             +9.60 ms   −72.6 ms to +91.8 ms   134 ms   144 ms   app.py:2 parse ← app.py:4 check   int(row, 10)   cannot tell
 
           intervals: 98 % for all 3 sums together; so few recordings do not tell how much runs of one program differ: genba assumes 5.0 % (standard deviation)
-          to tell a change of 5 % in app.py:2 parse ← app.py:3 load: at least 319 recordings of each (genba diff A1 A2 … -- B1 B2 …)
+          to tell a change of 5 % in app.py:2 parse ← app.py:3 load: at least 319 recordings for each of the two times (genba diff --before-time ..300ms --after-time 300ms..600ms A1 A2 … -- B1 B2 …)
         stderr
           warning: a1.genba: 187 samples, shares are ± 7 points; try --rate 10000 or a longer run
     "#]]);

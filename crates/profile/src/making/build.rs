@@ -180,6 +180,7 @@ fn build(recording: &Recording, additions: &Additions, mut depth: Depth) -> Prof
             let group_of_row = samples::add(stored, sums, process, &threads, &contexts, &mut stacks, &mut profile);
             if let Some(bins) = bins {
                 moments::add(stored, sums, &group_of_row, bins, clock.begin_ns, &mut profile);
+                profile.unsampled.extend(clocks::over_time(stored, |at_ns| clock.at(at_ns)));
             }
             contexts::counted(stored, &threads, &contexts, window, &mut stacks, &mut profile);
             contexts::weights(stored, &threads, &contexts, &mut stacks, &mut profile);

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::tables::profile::{MarkKind, Profile};
+use crate::tables::window::Window;
 use crate::words::figures::setting;
 
 /// Over all recorded processes.
@@ -21,6 +22,16 @@ pub struct Pace {
 
 impl Pace {
     pub fn of(profile: &Profile) -> Pace {
+        Pace::within(profile, None)
+    }
+
+    /// `mostly_ns` is of that time; None: of all of it.
+    #[must_use]
+    pub fn within(profile: &Profile, window: Option<Window>) -> Pace {
+        let lasted_ns = |since_ns: u64, at_ns: u64| match window {
+            Some(window) => window.held_ns(since_ns, at_ns),
+            None => at_ns.saturating_sub(since_ns),
+        };
         let changes = || profile.marks.iter().filter(|mark| mark.kind == MarkKind::Rate && mark.value.is_some());
         let mut pace = Pace { longest_ns: changes().filter_map(|mark| mark.value).max(), ..Pace::default() };
         let mut held: BTreeMap<u64, u64> = BTreeMap::new();
@@ -33,7 +44,7 @@ impl Pace {
             let own = changes().filter(|mark| mark.process == index).map(|mark| (mark.at_ns, mark.value));
             for (at_ns, next_ns) in own.chain([(end_ns, None)]) {
                 let time_ns = held.entry(interval_ns).or_default();
-                *time_ns = time_ns.saturating_add(at_ns.saturating_sub(since_ns));
+                *time_ns = time_ns.saturating_add(lasted_ns(since_ns, at_ns));
                 (since_ns, interval_ns) = (at_ns, next_ns.unwrap_or(interval_ns));
             }
         }

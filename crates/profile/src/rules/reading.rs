@@ -8,6 +8,7 @@ use crate::rules::filter::{self, Filter, NothingKept};
 use crate::rules::verdict::{Verdict, verdict};
 use crate::rules::weight::{Choice, Totals, Weight, choose};
 use crate::tables::profile::{Moment, Profile};
+use crate::tables::window::Window;
 
 /// Views ask the profile through it.
 #[derive(Debug)]
@@ -27,7 +28,7 @@ pub struct Kept {
     /// As on the command line, in one order.
     pub flags: Vec<String>,
     pub whole: Totals,
-    pub has_window: bool,
+    pub window: Option<Window>,
     /// Of the samples that are not kept, where moments were asked for. What remains is a part of a run, and only the run tells how certain it is.
     pub left_out: Vec<Moment>,
 }
@@ -49,15 +50,15 @@ impl Reading {
         let (profile, left_out) = filter::apply(whole.profile, filter)?;
         Ok(Reading {
             profile,
-            kept: Some(Kept { flags, whole: totals, has_window: filter.window.is_some(), left_out }),
+            kept: Some(Kept { flags, whole: totals, window: filter.window, left_out }),
             ..whole
         })
     }
 
-    /// A part of the time was asked for.
+    /// None: all of the time.
     #[must_use]
-    pub fn has_window(&self) -> bool {
-        self.kept.as_ref().is_some_and(|kept| kept.has_window)
+    pub fn window(&self) -> Option<Window> {
+        self.kept.as_ref()?.window
     }
 
     #[must_use]

@@ -56,6 +56,8 @@ pub struct Profile {
     pub moments: Vec<Moment>,
     /// None: they were not asked for.
     pub moment_bins: Option<Bins>,
+    /// Of each block that has an accounting; empty unless moments were asked for.
+    pub unsampled: Vec<Unsampled>,
     /// What measures other than CPU and wall time gave.
     pub weights: Vec<WeightGroup>,
     pub steps: Vec<Step>,
@@ -403,6 +405,18 @@ pub struct Moment {
     /// The part of the samples' time that lies in the bin.
     pub cpu_ns: u64,
     pub wall_ns: u64,
+}
+
+/// What no sample holds of the time of one block of a process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unsampled {
+    pub start_ns: u64,
+    pub end_ns: u64,
+    /// Negative where samples of this block hold CPU that was still in none when the block before ended.
+    pub cpu_ns: i64,
+    pub ticks: u64,
+    /// Those of them that gave no sample.
+    pub lost_ticks: u64,
 }
 
 /// What one measure gave for one thread, stack and context.

@@ -19,6 +19,22 @@ impl Window {
         self.start_ns <= at_ns && self.end_ns.is_none_or(|end_ns| at_ns < end_ns)
     }
 
+    /// How much of a time it holds.
+    #[must_use]
+    pub fn held_ns(self, start_ns: u64, end_ns: u64) -> u64 {
+        let end_ns = self.end_ns.map_or(end_ns, |own_ns| own_ns.min(end_ns));
+        end_ns.saturating_sub(self.start_ns.max(start_ns))
+    }
+
+    /// The same as a part of that time: 0 to 1. A moment is held whole or not at all.
+    #[must_use]
+    pub fn held_part(self, start_ns: u64, end_ns: u64) -> f64 {
+        match end_ns.saturating_sub(start_ns) {
+            0 => f64::from(u8::from(self.holds(start_ns))),
+            length_ns => self.held_ns(start_ns, end_ns) as f64 / length_ns as f64,
+        }
+    }
+
     /// From times since `begin_ns` to the clock that `begin_ns` is of.
     pub fn shifted_by(self, begin_ns: u64) -> Window {
         let shift = |at_ns: u64| at_ns.saturating_add(begin_ns);

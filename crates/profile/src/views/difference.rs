@@ -21,6 +21,7 @@ use crate::rules::warnings::warning::Warning;
 use crate::rules::warnings::warnings;
 use crate::rules::weight::{Choice, Weight};
 use crate::tables::file_names::shortest;
+use crate::tables::window::Window;
 use crate::views::summary::{kept_line, law_line, who};
 use crate::words::figures::{count, counted, duration, percent, size};
 
@@ -105,11 +106,16 @@ impl Comparison<'_> {
         if self.is_too_few() {
             let have = format!("too few samples to tell: A has {}, B has {}", count(a), count(b));
             let (fewer, more) = (a.min(b), a.max(b));
-            let longer = match fewer {
-                0 => "record longer runs, or with a higher --rate".to_string(),
-                _ => {
-                    let times = 1 + (SAMPLES_OF_EACH_SIDE_MIN / fewer).max(SAMPLES_OF_ONE_SIDE_MIN / more);
+            let times = SAMPLES_OF_EACH_SIDE_MIN.checked_div(fewer);
+            let times = times.map(|times| 1 + times.max(SAMPLES_OF_ONE_SIDE_MIN / more));
+            let longer = match (times, self.is_of_parts()) {
+                (None, false) => "record longer runs, or with a higher --rate".to_string(),
+                (None, true) => "compare longer times, or record with a higher --rate".to_string(),
+                (Some(times), false) => {
                     format!("record runs {times} times as long, or with a --rate {times} times as high")
+                }
+                (Some(times), true) => {
+                    format!("compare times {times} times as long, or record with a --rate {times} times as high")
                 }
             };
             return format!(
@@ -249,6 +255,10 @@ impl Comparison<'_> {
     fn advice(&self, advice: &Advice) -> String {
         let change = format!("a change of {} % in {}", ADVISED_CHANGE * 100.0, self.subject(&advice.subject));
         let runs = counted(u64::from(advice.runs), "recording", "recordings");
+        if let Some((first, second)) = self.times_of_one() {
+            let command = format!("genba diff --before-time {first} --after-time {second} A1 A2 … -- B1 B2 …");
+            return format!("to tell {change}: at least {runs} for each of the two times ({command})");
+        }
         if advice.is_enough && self.difference.certainty.spread.freedom.is_some() {
             return format!("{change} is certain with {runs} of each, or fewer");
         }
@@ -323,10 +333,13 @@ impl Comparison<'_> {
 
     /// Of times in a run.
     fn is_of_parts(&self) -> bool {
-        let is_part = |run: &Run| {
-            run.reading.kept.as_ref().is_some_and(|kept| kept.flags.iter().any(|flag| flag.starts_with("--time")))
-        };
-        self.before.iter().chain(self.after).any(is_part)
+        self.before.iter().chain(self.after).any(|run| run.reading.window().is_some())
+    }
+
+    /// Where one recording is both sides. No recording of it holds a time twice, so more of them are needed for each.
+    fn times_of_one(&self) -> Option<(Window, Window)> {
+        let ([one], [other]) = (self.before, self.after) else { return None };
+        one.reading.window().zip(other.reading.window()).filter(|_| one.name == other.name)
     }
 
     /// ` of CPU a run`; of times in a run ` of CPU`

@@ -2,11 +2,51 @@
 
 use crate::compared::{run, told};
 use expect_test::expect;
-use genba_profile::difference_view::{comparison, text};
+use genba_profile::difference_view::{Run, comparison, json, text};
 use genba_profile::filter::Filter;
 use genba_profile::paint::Paint;
 use genba_profile::weight::Weight;
 use genba_profile::window::Window;
+use serde_json::Value;
+
+fn side(recording: &str, start_us: u64, end_us: u64) -> Vec<Run> {
+    let window = Window { start_ns: start_us * 1_000, end_ns: Some(end_us * 1_000) };
+    vec![run("app.genba", recording, &Filter { window: Some(window), ..Filter::default() })]
+}
+
+/// The program did as much in both times. Of the second one, half is in no sample.
+#[test]
+fn each_time_has_its_own_cpu_in_no_sample() {
+    let recording = "process 7 3.13.0 cwd=/app
+        main@app.py:3 x250
+        main@app.py:3 x125
+        unsampled 200ms
+        unsampled 0ms until=400ms";
+    let (before, after) = (side(recording, 0, 400_800), side(recording, 400_800, 800_800));
+    let all = comparison(&before, &after, Some(Weight::Cpu));
+    let verdict = all.verdict();
+    let words = " of B's 399 ms: what is in no sample is in no row";
+    assert!(verdict.starts_with("not comparable: ") && verdict.contains(words), "{verdict}");
+    assert_eq!(told(&all), ["main -200 open"]);
+    let page: Value = serde_json::from_str(&json::json(&all, None, &[]).expect("JSON")).expect("JSON");
+    let covered = |side: &str| page["sides"][side]["cpu_covered"].as_f64().expect("a part");
+    assert!(covered("before") > 0.99 && covered("after") < 0.51, "{}", page["sides"]);
+}
+
+/// More recordings tell more only where each is of one of the times.
+#[test]
+fn the_advice_on_two_times_of_one_recording_can_be_followed() {
+    let recording = format!("process 7 3.13.0 cwd=/app\n{}", "main@app.py:3 x5\nmain@app.py:4 x5\n".repeat(80));
+    let (before, after) = (side(&recording, 0, 640_800), side(&recording, 640_800, 1_281_600));
+    let page = text::text(&comparison(&before, &after, None), None, None, Paint::Plain);
+    let advice = page.lines().find(|line| line.starts_with("to tell a change")).expect("an advice");
+    let ends = " recordings for each of the two times (genba diff --before-time ..640.8ms --after-time 640.8ms..1.2816s A1 A2 … -- B1 B2 …)";
+    assert!(advice.ends_with(ends), "{advice}");
+    let (before, after) = (side(&recording, 0, 32_800), side(&recording, 32_800, 65_600));
+    let verdict = comparison(&before, &after, None).verdict();
+    expect!["too few samples to tell: A has 20, B has 20, and genba compares from 100 on one side and 10 on the other; compare times 6 times as long, or record with a --rate 6 times as high"]
+        .assert_eq(&verdict);
+}
 
 /// The kernel tells of the whole run how long it waited for a CPU. The samples tell in which time that was.
 #[test]
@@ -17,11 +57,7 @@ fn each_time_has_its_own_wait_for_a_cpu() {
         main@app.py:3 x400 wall=150
         turns 7 900 320ms
         ended 7 1280ms 0ms";
-    let side = |name: &str, start_us: u64, end_us: u64| {
-        let window = Window { start_ns: start_us * 1_000, end_ns: Some(end_us * 1_000) };
-        vec![run(name, recording, &Filter { window: Some(window), ..Filter::default() })]
-    };
-    let (before, after) = (side("app.genba", 0, 640_800), side("app.genba", 640_800, 1_281_600));
+    let (before, after) = (side(recording, 0, 640_800), side(recording, 640_800, 1_281_600));
     let all = comparison(&before, &after, Some(Weight::Wall));
     assert_eq!(told(&all), ["main +320 open"]);
     assert!(!all.difference.whole.certain, "{}", all.verdict());

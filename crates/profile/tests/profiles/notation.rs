@@ -4,7 +4,7 @@
 //!                                      refused, parent (a pid), cpu_before_ms, key (a byte; else of the pid)
 //!   thread 4128 worker                 begins a thread; without one there is a thread of the process's pid
 //!   dropped late 3, refused moved 2    ticks without a sample
-//!   unsampled 16ms                     CPU that no sample holds
+//!   unsampled 16ms                     CPU that no sample holds; of all of it, with until=400ms, what of it was before that time
 //!   masked 4128 500ms 300ms            a thread blocks signals; its CPU, and how much of that is in no sample
 //!   turns 4128 500 20ms                how often a thread got a CPU, and how long it was ready to run and had none
 //!   reaped 4128 90ms 120ms             the end of a child, noticed after 90 ms, and the CPU it used in all
@@ -78,6 +78,8 @@ struct Process {
     code_rows: HashMap<String, usize>,
     nodes: proto::Nodes,
     samples: proto::Samples,
+    /// Ends of earlier blocks, each with the CPU that is in no sample until then.
+    earlier: Vec<(u64, u64)>,
     no_end: bool,
     lost_block: bool,
 }
@@ -149,6 +151,10 @@ impl Writer {
             ["dropped", reason, ticks] => accounting.dropped.push(lost(reason, ticks)),
             ["refused", reason, ticks] => accounting.refused.push(lost(reason, ticks)),
             ["unsampled", time] => accounting.cpu_not_sampled_ns += milliseconds(time),
+            ["unsampled", time, until] => {
+                let until = until.strip_prefix("until=").expect("until=");
+                process.earlier.push((BEGIN_NS + milliseconds(until), milliseconds(time)));
+            }
             ["reaped", pid, at, cpu] => process.block.reaped.push(proto::Reaped {
                 pid: pid.parse().unwrap(),
                 at_ns: BEGIN_NS + milliseconds(at),
@@ -432,7 +438,13 @@ impl Process {
         }
         tables.nodes = Some(self.nodes);
         self.block.samples = Some(self.samples);
-        write(self.key, 0, end_ns, self.block.clone(), file);
+        let count = self.earlier.len() as u64;
+        for (sequence, (end_ns, cpu_not_sampled_ns)) in (0..).zip(self.earlier) {
+            let accounting = proto::Accounting { cpu_not_sampled_ns, ..Default::default() };
+            let block = proto::Block { accounting: Some(accounting), ..Default::default() };
+            write(self.key, sequence, end_ns, block, file);
+        }
+        write(self.key, count, end_ns, self.block.clone(), file);
         if !self.no_end {
             let accounting = self.block.accounting.take().unwrap();
             let block = proto::Block {
@@ -446,7 +458,7 @@ impl Process {
                 }),
                 ..Default::default()
             };
-            write(self.key, 1 + u64::from(self.lost_block), end_ns, block, file);
+            write(self.key, count + 1 + u64::from(self.lost_block), end_ns, block, file);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The accounting of one process: ticks added up over its blocks, clocks as its last block says them.
+//! The accounting of one process: ticks added up over its blocks, clocks as its last block says them, and block by block what no sample holds.
 //! Never: repairs a number; what does not add up is for `genba check` to say.
 
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use genba_format::measure::{self, Measure, Totals};
 use genba_format::proto;
 
-use crate::tables::profile::{Accounting, Clocks};
+use crate::tables::profile::{Accounting, Clocks, Unsampled};
 use crate::tables::stored::Stored;
 
 pub fn of(stored: &Stored) -> (Accounting, Clocks, BTreeMap<Measure, Totals>) {
@@ -41,6 +41,29 @@ pub fn of(stored: &Stored) -> (Accounting, Clocks, BTreeMap<Measure, Totals>) {
         measures.extend(measure::totals(block).filter(|(measure, _)| *measure != Measure::Cpu));
     }
     (accounting, clocks, measures)
+}
+
+/// `at`: turns CLOCK_MONOTONIC into the time since the recording began.
+pub fn over_time(stored: &Stored, at: impl Fn(u64) -> u64) -> Vec<Unsampled> {
+    let signed = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
+    // What passed before is no time of the recording.
+    let mut known_ns = stored.start().map_or(0, |start| start.cpu_before_ns);
+    // Of a block that was lost, the next one tells.
+    let mut told_ns = None;
+    let told = stored.blocks.iter().filter_map(|read| Some((&read.header, read.block.accounting.as_ref()?)));
+    let unsampled = told.map(|(header, accounting)| {
+        let lost = accounting.dropped.iter().chain(&accounting.refused);
+        let start_ns = told_ns.replace(header.end_ns).unwrap_or(header.start_ns);
+        let before_ns = std::mem::replace(&mut known_ns, accounting.cpu_not_sampled_ns);
+        Unsampled {
+            start_ns: at(start_ns),
+            end_ns: at(header.end_ns),
+            cpu_ns: signed(accounting.cpu_not_sampled_ns) - signed(before_ns),
+            ticks: accounting.ticks,
+            lost_ticks: lost.fold(0, |sum: u64, count| sum.saturating_add(count.ticks)),
+        }
+    });
+    unsampled.collect()
 }
 
 fn add(reasons: &mut BTreeMap<String, u64>, count: &proto::Count) {

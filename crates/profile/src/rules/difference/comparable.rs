@@ -1,10 +1,12 @@
 //! Whether two sides can be compared at all, how else they differ, and what the intervals allow for.
 //! Owns: the obstacles, in words. Keeps: with an obstacle nothing is certain.
 
+mod covered;
 mod queue;
 
 use std::collections::BTreeSet;
 
+use crate::rules::difference::comparable::covered::Covered;
 use crate::rules::difference::comparable::queue::queue_ns;
 pub use crate::rules::difference::comparable::queue::waited_for_cpu;
 use crate::rules::pace::Pace;
@@ -53,7 +55,7 @@ pub struct Facts {
     pub pythons: BTreeSet<String>,
     pub processes: usize,
     pub threads: usize,
-    /// Of its program's CPU, in thousandths. None: it used none, or the file does not tell.
+    /// Of its program's CPU, in the time of it that is compared, in thousandths. None: it used none, or the file does not tell.
     pub covered_per_mille: Option<u64>,
     /// None: the file does not tell.
     pub end: Option<End>,
@@ -113,43 +115,30 @@ impl Facts {
     pub fn of(run: &Run) -> Facts {
         let reading = &run.reading;
         let profile: &Profile = &reading.profile;
-        let clocks = profile.clocks();
-        let uncovered_ns = uncovered_ns(profile);
+        let covered = Covered::of(reading);
         Facts {
             name: run.name.clone(),
             pythons: profile.processes.iter().filter_map(|process| process.python.clone()).collect(),
             processes: profile.processes.len(),
             threads: profile.threads.iter().filter(|thread| !thread.is_of_many()).count(),
-            covered_per_mille: clocks.covered_per_mille().filter(|_| !profile.is_imported()),
+            covered_per_mille: covered.per_mille().filter(|_| !profile.is_imported()),
             end: end_of(profile),
             waited_for_cpu: waited_for_cpu(reading),
             recorded_ns: recorded_ns(profile),
-            cpu_ns: clocks.cpu_sampled_ns.saturating_add(uncovered_ns),
-            uncovered_ns,
-            has_window: reading.has_window(),
-            interval_ns: Pace::of(profile).mostly_ns,
-            lost_per_mille: lost_per_mille(profile),
+            cpu_ns: covered.cpu_ns(),
+            uncovered_ns: covered.uncovered_ns,
+            has_window: reading.window().is_some(),
+            interval_ns: Pace::within(profile, reading.window()).mostly_ns,
+            lost_per_mille: covered.lost_per_mille,
         }
     }
 }
 
-/// Ticks that gave no sample, for whatever reason.
-fn lost_per_mille(profile: &Profile) -> u64 {
-    let accounting = profile.accounting();
-    accounting.lost().saturating_mul(1_000) / accounting.ticks.max(1)
-}
-
-/// CPU that is in no sample, of the whole run.
-fn uncovered_ns(profile: &Profile) -> u64 {
-    let clocks = profile.clocks();
-    clocks.cpu_not_sampled_ns.saturating_add(clocks.cpu_not_recorded_ns)
-}
-
-/// What any row may have more of though its code is the same: CPU of the whole run that is in no sample; of wall time, the wait for a CPU.
+/// What any row may have more of though its code is the same: CPU that is in no sample; of wall time, the wait for a CPU.
 #[must_use]
 pub fn of_any_row_ns(reading: &Reading, weight: Weight) -> f64 {
     match weight {
-        Weight::Cpu => uncovered_ns(reading) as f64,
+        Weight::Cpu => Covered::of(reading).uncovered_ns as f64,
         Weight::Wall => queue_ns(reading),
         Weight::Samples | Weight::Copied | Weight::Allocated => 0.0,
     }

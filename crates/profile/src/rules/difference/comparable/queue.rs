@@ -49,7 +49,7 @@ impl Seen {
 
 /// Of each thread that was seen. None: all of the run is compared.
 fn parts(reading: &Reading) -> Option<HashMap<ThreadIndex, Part>> {
-    let kept = reading.kept.as_ref().filter(|kept| kept.has_window)?;
+    let kept = reading.kept.as_ref().filter(|kept| kept.window.is_some())?;
     let mut seen: HashMap<ThreadIndex, (Seen, Seen)> = HashMap::new();
     for moment in reading.moments.iter().chain(&kept.left_out) {
         let (all, within) = seen.entry(moment.thread).or_default();

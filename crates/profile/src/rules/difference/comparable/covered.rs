@@ -1,0 +1,96 @@
+//! CPU that samples hold, CPU that is in none, and ticks that gave none.
+//! Owns: how much of each falls into the time that is compared. A block that a bound of it cuts has in each part as much as the part is long.
+
+use crate::rules::reading::Reading;
+use crate::tables::window::Window;
+
+/// Of the whole run, or of the time of it that is compared: of its program, in all threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Covered {
+    pub sampled_ns: u64,
+    pub uncovered_ns: u64,
+    /// Of the ticks, those that gave no sample, for whatever reason, in thousandths.
+    pub lost_per_mille: u64,
+}
+
+impl Covered {
+    #[must_use]
+    pub fn of(reading: &Reading) -> Covered {
+        reading.window().map_or_else(|| of_run(reading), |window| of_time(reading, window))
+    }
+
+    #[must_use]
+    pub fn cpu_ns(self) -> u64 {
+        self.sampled_ns.saturating_add(self.uncovered_ns)
+    }
+
+    /// What samples hold, in thousandths, rounded down. None: there was no CPU.
+    #[must_use]
+    pub fn per_mille(self) -> Option<u64> {
+        let per_mille = u128::from(self.sampled_ns) * 1_000;
+        per_mille.checked_div(u128::from(self.cpu_ns())).map(|per_mille| per_mille as u64)
+    }
+}
+
+fn of_run(reading: &Reading) -> Covered {
+    let (clocks, accounting) = (reading.clocks(), reading.accounting());
+    Covered {
+        sampled_ns: clocks.cpu_sampled_ns,
+        uncovered_ns: clocks.cpu_not_sampled_ns.saturating_add(clocks.cpu_not_recorded_ns),
+        lost_per_mille: accounting.lost().saturating_mul(1_000) / accounting.ticks.max(1),
+    }
+}
+
+fn of_time(reading: &Reading, window: Window) -> Covered {
+    let left_out = reading.kept.iter().flat_map(|kept| &kept.left_out);
+    let sampled = reading.moments.iter().chain(left_out).filter(|moment| moment.in_window);
+    let sampled_ns = sampled.fold(0_u64, |sum, moment| sum.saturating_add(moment.cpu_ns));
+    let (mut cpu_ns, mut ticks, mut lost_ticks) = (0_f64, 0_f64, 0_f64);
+    for block in &reading.unsampled {
+        let part = window.held_part(block.start_ns, block.end_ns);
+        cpu_ns += part * block.cpu_ns as f64;
+        ticks += part * block.ticks as f64;
+        lost_ticks += part * block.lost_ticks as f64;
+    }
+    // Behind the last block.
+    let ended =
+        reading.processes.iter().filter(|process| window.holds(process.start_ns.saturating_add(process.wall_ns)));
+    let not_recorded_ns = ended.fold(0_u64, |sum, process| sum.saturating_add(process.clocks.cpu_not_recorded_ns));
+    Covered {
+        sampled_ns,
+        // A conversion never goes below zero.
+        uncovered_ns: (cpu_ns.round() as u64).saturating_add(not_recorded_ns),
+        lost_per_mille: if ticks > 0.0 { (lost_ticks * 1_000.0 / ticks) as u64 } else { 0 },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::reading::Kept;
+    use crate::rules::weight::Totals;
+    use crate::tables::profile::{Profile, Unsampled};
+
+    /// Two blocks of 100 ns. Samples of the second one hold 10 ns of what was still in none when the first one ended.
+    #[test]
+    fn each_time_has_what_its_blocks_tell() {
+        let unsampled = vec![
+            Unsampled { start_ns: 0, end_ns: 100, cpu_ns: 50, ticks: 100, lost_ticks: 20 },
+            Unsampled { start_ns: 100, end_ns: 200, cpu_ns: -10, ticks: 10, lost_ticks: 0 },
+        ];
+        let mut reading = Reading::of(Profile { unsampled, ..Profile::default() });
+        let whole = Totals::of_profile(&reading.profile);
+        let mut of = |start_ns: u64, end_ns: Option<u64>| {
+            let window = Some(Window { start_ns, end_ns });
+            reading.kept = Some(Kept { flags: Vec::new(), whole, window, left_out: Vec::new() });
+            let Covered { uncovered_ns, lost_per_mille, .. } = Covered::of(&reading);
+            (uncovered_ns, lost_per_mille)
+        };
+        assert_eq!(of(0, Some(100)), (50, 200));
+        assert_eq!(of(0, Some(50)), (25, 200));
+        assert_eq!(of(0, None), (40, 181));
+        assert_eq!(of(100, Some(200)), (0, 0));
+        assert_eq!(of(50, Some(150)), (20, 181));
+        assert_eq!(of(200, None), (0, 0));
+    }
+}
