@@ -87,6 +87,83 @@ fn a_function_does_not_take_the_place_of_one_that_begins_alike() {
     assert_eq!(rows(&one, &both), ["step(data) ← main:11 +480 certain", "turn(data) ← main:11 +0 open"]);
 }
 
+/// Two functions that begin alike changed places. Each is found again by the rest of its text, whatever is in the line where it was.
+#[test]
+fn two_functions_that_changed_places_are_found_again() {
+    let of = |key: u32, calls: [(&str, u32); 2]| {
+        let mut text = format!("process 7 3.13.0 cwd=/app key={key}\nsource /app/app.py\n");
+        for (call, _) in calls {
+            text += &format!("|@cost.register\n|def _(data):\n|    step(data)\n|    {call}(data)\n|\n");
+        }
+        text += "|def main():\n|    cost(data)\n";
+        for (at, (_, count)) in calls.iter().enumerate() {
+            let first = 5 * at + 1;
+            text += &format!("main^11@app.py:12[4-14] > _^{first}@app.py:{}[4-14] x{count}\n", first + 2);
+        }
+        text
+    };
+    let same = ["step(data) ← main:12 +0 open", "step(data) ← main:12 +0 open"];
+    assert_eq!(rows(&of(1, [("turn", 300), ("push", 900)]), &of(2, [("push", 900), ("turn", 300)])), same);
+}
+
+/// Two lambdas were written anew in their lines. That the lines are equal tells nothing, and the third one is still itself.
+#[test]
+fn equal_lines_of_two_texts_tell_nothing() {
+    let of = |key: u32, calls: [&str; 2], counts: [u32; 3]| {
+        let [first, second] = calls;
+        let mut text = format!(
+            "process 7 3.13.0 cwd=/app key={key}
+            source /app/app.py
+            |keys = lambda row: {first}(row)
+            |names = lambda row: {second}(row)
+            |
+            |def main(rows):
+            |    sort(rows)
+            |
+            |last = lambda row: step(row)
+            "
+        );
+        for ((line, start), count) in [(1, 19), (2, 20), (7, 19)].into_iter().zip(counts) {
+            let place = format!("app.py:{line}[{start}-{}]", start + 9);
+            text += &format!("main^4@app.py:5[4-14] > <lambda>^{line}@{place} x{count}\n");
+        }
+        text
+    };
+    let (before, after) = (
+        runs("before", &[of(1, ["step", "turn"], [300, 900, 500])]),
+        runs("after", &[of(2, ["turn", "step"], [900, 300, 500])]),
+    );
+    let all = comparison(&before, &after, None);
+    let mut rows = told(&all);
+    rows.sort();
+    assert_eq!(rows, ["step(row) ← main:5 +0 open", "step(row) ← main:5 +0 open", "turn(row) ← main:5 +0 open"]);
+    assert_eq!(all.difference.merged, [("/app/app.py".to_string(), "<lambda>".to_string())]);
+}
+
+/// The text that ran is known on one side only, as the file was changed later on the other: functions are found by their names, and lines tell nothing.
+#[test]
+fn a_text_that_one_side_lost_tells_nothing() {
+    let text = "source /app/app.py\n|def main(data):\n|    keys = lambda row: row\n|    names = lambda row: row\n|    step(data)\n|    step(data)\n";
+    let of = |key: u32, source: &str| {
+        let mut all = format!("process 7 3.13.0 cwd=/app key={key}\n{source}");
+        all += "main^1@app.py:4[4-14] > <lambda>^2@app.py:2[23-26] x300\n";
+        all += "main^1@app.py:4[4-14] > <lambda>^3@app.py:3[24-27] x500\n";
+        all + "main^1@app.py:4[4-14] x700\nmain^1@app.py:5[4-14] x900\n"
+    };
+    let compared = |source: &str| {
+        let (before, after) = (runs("before", &[of(1, text)]), runs("after", &[of(2, source)]));
+        let all = comparison(&before, &after, None);
+        let mut rows = told(&all);
+        rows.sort();
+        (rows, all.difference.merged)
+    };
+    let merged = vec![("/app/app.py".to_string(), "<lambda>".to_string())];
+    let one_each = vec!["<lambda> ← main:0 +0 open".to_string(), "main +0 open".to_string()];
+    assert_eq!(compared("source /app/app.py changed\n"), (one_each.clone(), merged.clone()));
+    assert_eq!(compared(""), (one_each, merged));
+    assert_eq!(compared(text).0.len(), 4);
+}
+
 /// Two functions that are alike to the letter, of which one was taken out: which one, no text can tell.
 #[test]
 fn one_of_two_copies_is_not_compared_with_any() {

@@ -14,7 +14,7 @@
 //!   deep 4000 or more                  the function of the outermost frame in the last sample's stack is in it so often; without `or more`: no more
 //!   held 4130 120ms                    the last sample's thread waited so long, with that stack, for a lock which that thread held
 //!   note TEXT, no end, lost block      a mark; no end block; one block fewer than was written
-//!   source PATH, then lines with |     text of a file
+//!   source PATH, then lines with |     text of a file; `source PATH changed`: it was written after the program had begun
 //!   FRAME > FRAME … x12 STATE ticks=5  12 samples of a stack, root first; each 1.6 ms; STATE: a name from `STATES`;
 //!                                      with at=48: the first of them begins 48 ms after the process;
 //!                                      with every=20: a tick of 20 times the length, as ticks, CPU and wall time of each;
@@ -99,6 +99,11 @@ impl Writer {
             ["source", path] => self.sources.push(proto::Source {
                 path: path.to_string(),
                 chunks: vec![proto::SourceChunk { first_line: 1, text: String::new() }],
+                ..Default::default()
+            }),
+            ["source", path, "changed"] => self.sources.push(proto::Source {
+                path: path.to_string(),
+                lack: proto::SourceLack::WrittenLater as i32,
                 ..Default::default()
             }),
             [bar, ..] if bar.starts_with('|') => {

@@ -35,7 +35,7 @@ pub struct Site {
     /// Qualified name, without the comprehensions in it.
     pub function: String,
     pub instance: Instance,
-    /// As it is in the file. None, too, where functions of one name are one.
+    /// As it is in the file. None, too, where functions of one name are one, and where only some recordings have the text of the file.
     pub line: Option<u32>,
     /// In all recordings.
     line_of_all: Option<Line>,
@@ -78,8 +78,10 @@ fn site(profile: &Profile, (run, codebase): (usize, &Codebase), frame: FrameInde
     let instance = same_code.instance(run, file, function);
     let begin = same_code.begin(run, file, name, first_line);
     let text = row.expression.as_ref().map(|expression| expression.text.clone());
-    if instance == Instance::Merged {
+    let is_half_known = same_code.is_half_known(file);
+    if instance == Instance::Merged || is_half_known {
         let function = name.to_string();
+        let text = text.filter(|_| !is_half_known);
         return Some(Site {
             file,
             function,

@@ -8,11 +8,11 @@ mod in_no_file;
 mod met_apart;
 mod moved_lines;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::rules::difference::files::FileIndex;
 use crate::rules::difference::same_code::bodies::Bodies;
-use crate::rules::difference::same_code::homonyms::{FirstLines, Homonyms, Instance};
+use crate::rules::difference::same_code::homonyms::{FirstLines, Homonyms, Instance, names_of_several};
 use crate::rules::difference::same_code::in_no_file::InNoFile;
 use crate::rules::difference::same_code::met_apart::met_apart;
 use crate::rules::difference::same_code::moved_lines::Sure;
@@ -27,6 +27,8 @@ pub struct SameCode {
     homonyms: Homonyms,
     in_no_file: InNoFile,
     bodies: Bodies,
+    /// Some recordings have their text, and others do not.
+    half_known: HashSet<FileIndex>,
 }
 
 impl SameCode {
@@ -34,9 +36,12 @@ impl SameCode {
     #[must_use]
     pub fn of(runs: &[(&Profile, &HashMap<String, FileIndex>)]) -> SameCode {
         let first_lines: Vec<FirstLines> = runs.iter().map(|(profile, files)| FirstLines::of(profile, files)).collect();
-        let homonyms = Homonyms::of(&first_lines, &Sure::of(runs), &met_apart(runs, &first_lines));
+        let apart = met_apart(runs, &first_lines);
+        let names = names_of_several(&first_lines, &apart);
+        let files: BTreeSet<FileIndex> = names.iter().map(|name| name.0).collect();
+        let homonyms = Homonyms::of(&first_lines, &names, &Sure::of(runs, &files), &apart);
         let bodies = Bodies::of(runs, &first_lines, &homonyms);
-        SameCode { first_lines, homonyms, in_no_file: InNoFile::of(runs), bodies }
+        SameCode { first_lines, homonyms, in_no_file: InNoFile::of(runs), bodies, half_known: half_known(runs) }
     }
 
     /// Where the function begins, from which lines without a text are counted. Some comprehensions are functions of their own in CPython 3.11,
@@ -55,9 +60,27 @@ impl SameCode {
         in_no_file.unwrap_or_else(|| self.homonyms.instance(run, file, without_parts(&function.name), first_line))
     }
 
+    /// Neither text nor line tells which expression of a function is the same in another recording.
+    #[must_use]
+    pub fn is_half_known(&self, file: FileIndex) -> bool {
+        self.half_known.contains(&file)
+    }
+
     /// None: the text of the function is not known in all recordings that have it.
     #[must_use]
     pub fn line(&self, run: usize, function: (FileIndex, &str, Instance), line: u32) -> Option<Line> {
         self.bodies.line(run, function, line)
     }
+}
+
+fn half_known(runs: &[(&Profile, &HashMap<String, FileIndex>)]) -> HashSet<FileIndex> {
+    let (mut with, mut without) = (HashSet::new(), HashSet::new());
+    for (profile, files) in runs {
+        for (path, file) in *files {
+            let has_text = profile.sources.get(path).is_some_and(|source| !source.chunks.is_empty());
+            let of_file = if has_text { &mut with } else { &mut without };
+            of_file.insert(*file);
+        }
+    }
+    with.intersection(&without).copied().collect()
 }

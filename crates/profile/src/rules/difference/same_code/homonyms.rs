@@ -1,17 +1,18 @@
 //! Functions of one file that have one qualified name: lambdas, the `_` of `singledispatch`, getter and setter, both arms of an `if`. First lines tell them apart.
 //! Owns: which of them is which in another recording. Keeps: what nothing tells apart is one function in all recordings.
 //!
-//! Where the text of the file is known in all recordings, its lines have numbers (`moved_lines`), and functions are the same if their first lines are, where no other line can be meant.
-//! Of two copies that are alike to the letter, of which a text has only one, nobody knows which.
-//! The same holds where each recording met one of two that begin alike, and their lines do not tell.
-//! Else two recordings have the same functions of a name if their first lines are the same. If one has only some of the other's, and no other
-//! function of the file moved, those are the same. If other functions moved, as many functions as before are those of before in their order, if each moved as far as a neighbour of its. All else
-//! nobody knows.
+//! Recordings with one text of the file have the same functions where those begin in the same line. Where texts differ, their lines have
+//! numbers (`moved_lines`), and functions are the same if their first lines are, where no other line can be meant; all others of the name are
+//! one. Where a text is cut or lost, and another recording has another one or none, equal lines tell nothing. Of two copies that are alike to
+//! the letter, of which a text has only one, nobody knows which.
+//! Without any text, two recordings have the same functions of a name if their first lines are the same. If one has only some of the other's,
+//! and no other function of the file moved, those are the same. If other functions moved, as many functions as before are those of before in
+//! their order, if each moved as far as a neighbour of its. All else nobody knows.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::rules::difference::files::FileIndex;
-use crate::rules::difference::same_code::moved_lines::Sure;
+use crate::rules::difference::same_code::moved_lines::{Sure, Told};
 use crate::tables::own_code::without_parts;
 use crate::tables::profile::{Home, Profile};
 
@@ -81,76 +82,37 @@ pub struct Homonyms {
 }
 
 impl Homonyms {
-    /// `runs`: in the order of both sides.
+    /// `runs`: in the order of both sides; `names`: those that several functions may have.
     #[must_use]
-    pub fn of(runs: &[FirstLines], sure: &Sure, apart: &Apart) -> Homonyms {
-        let several = |(name, lines): (&Name, &BTreeSet<u32>)| {
-            (lines.len() > 1 || name.1.ends_with("<lambda>")).then(|| name.clone())
-        };
-        let mut names: BTreeSet<Name> = runs.iter().flat_map(|run| run.0.iter().filter_map(several)).collect();
-        names.extend(apart.differ.iter().chain(&apart.copied).cloned());
+    pub fn of(runs: &[FirstLines], names: &BTreeSet<Name>, sure: &Sure, apart: &Apart) -> Homonyms {
         let mut homonyms = Homonyms { of_run: runs.iter().map(|_| HashMap::new()).collect(), ..Homonyms::default() };
-        for name in &names {
-            let met_several = runs.iter().any(|run| run.0.get(name).is_some_and(|lines| lines.len() > 1));
+        for name in names {
+            let met: Vec<usize> = (0..runs.len()).filter(|run| runs[*run].0.contains_key(name)).collect();
+            let met_several = met.iter().any(|run| runs[*run].0[name].len() > 1);
             let is_apart = !met_several && apart.differ.contains(name);
             let is_copied = !met_several && apart.copied.contains(name);
-            let are_copies = are_copies(name, runs, sure);
-            let is_told = |found: &Vec<OfRun>| !are_copies && (!is_apart || has_several(found));
-            let by_text = by_text(name, runs, sure).filter(is_told);
-            // Lines alone would take them for one that was moved.
-            let do_lines_tell = !is_apart && !is_copied && !are_copies;
-            let is_certain = by_text.is_some() || do_lines_tell && homonyms.add(name, runs, &names);
-            for (position, instances) in by_text.unwrap_or_default() {
-                homonyms.of_run[position].insert(name.clone(), instances);
-            }
-            if !is_certain {
-                homonyms.merged.insert(name.clone());
+            let found = match sure.told(name.0, &met) {
+                Told::ByLines => Some(by(name, runs, |_, line| Some(line))),
+                Told::ByNumbers if are_copies(name, runs, sure) => None,
+                Told::ByNumbers => Some(by(name, runs, |run, line| sure.number(run, name.0, line)))
+                    .filter(|found| !is_apart || has_several(found)),
+                // Lines alone would take them for one that was moved.
+                Told::WithoutText if is_apart || is_copied => None,
+                Told::WithoutText => without_text(name, runs, names),
+                Told::Not => None,
+            };
+            match found {
+                None => {
+                    homonyms.merged.insert(name.clone());
+                }
+                Some(found) => {
+                    for (position, instances) in found {
+                        homonyms.of_run[position].insert(name.clone(), instances);
+                    }
+                }
             }
         }
         homonyms
-    }
-
-    /// Whether each function of that name is known in each recording.
-    fn add(&mut self, name: &Name, runs: &[FirstLines], names: &BTreeSet<Name>) -> bool {
-        // First lines in the newest recording that has them, and which recording that is.
-        let mut known: BTreeMap<u32, u32> = BTreeMap::new();
-        let mut newest: Option<&FirstLines> = None;
-        let mut count = 0;
-        let mut found: Vec<(usize, BTreeMap<u32, Instance>)> = Vec::new();
-        for (position, run) in runs.iter().enumerate() {
-            let Some(lines) = run.0.get(name) else { continue };
-            let before: BTreeSet<u32> = known.keys().copied().collect();
-            let has_moved = newest.is_some_and(|newest| has_moved(name.0, newest, run, names));
-            let in_order = || -> BTreeMap<u32, u32> { lines.iter().copied().zip(known.values().copied()).collect() };
-            let mut numbers: BTreeMap<u32, u32> = if *lines == before {
-                known.clone()
-            } else if has_moved
-                && lines.len() == before.len()
-                && newest.is_some_and(|newest| {
-                    let others = Moved::of(name.0, newest, run, names);
-                    before.iter().zip(lines).all(|(before, after)| others.explain(*before, *after))
-                })
-            {
-                in_order()
-            } else if before.is_empty() || !has_moved && (lines.is_subset(&before) || before.is_subset(lines)) {
-                known.clone()
-            } else {
-                return false;
-            };
-            for line in lines {
-                numbers.entry(*line).or_insert_with(|| {
-                    count += 1;
-                    count - 1
-                });
-            }
-            known.clone_from(&numbers);
-            newest = Some(run);
-            found.push((position, numbers.into_iter().map(|(line, number)| (line, Instance::Nth(number))).collect()));
-        }
-        for (position, instances) in found {
-            self.of_run[position].insert(name.clone(), instances);
-        }
-        true
     }
 
     /// `first_line`: of the function or of a comprehension in it.
@@ -182,18 +144,69 @@ fn are_copies(name: &Name, runs: &[FirstLines], sure: &Sure) -> bool {
     runs.iter().enumerate().any(is_copy)
 }
 
-/// The functions of that name in each recording. None: their lines do not tell.
-fn by_text(name: &Name, runs: &[FirstLines], sure: &Sure) -> Option<Vec<OfRun>> {
+/// Names that several functions have in a recording, or may have in two.
+#[must_use]
+pub fn names_of_several(runs: &[FirstLines], apart: &Apart) -> BTreeSet<Name> {
+    let several = |(name, lines): (&Name, &BTreeSet<u32>)| {
+        (lines.len() > 1 || name.1.ends_with("<lambda>")).then(|| name.clone())
+    };
+    let mut names: BTreeSet<Name> = runs.iter().flat_map(|run| run.0.iter().filter_map(several)).collect();
+    names.extend(apart.differ.iter().chain(&apart.copied).cloned());
+    names
+}
+
+/// The functions of that name in each recording, by what `number` says of a recording and a first line. All of which it knows nothing are one.
+fn by(name: &Name, runs: &[FirstLines], number: impl Fn(usize, u32) -> Option<u32>) -> Vec<OfRun> {
     let mut nth: HashMap<u32, u32> = HashMap::new();
     let mut found = Vec::new();
     for (position, run) in runs.iter().enumerate() {
         let mut instances = BTreeMap::new();
         for line in run.0.get(name).into_iter().flatten() {
             let next = nth.len() as u32;
-            let number = sure.number(position, name.0, *line)?;
-            instances.insert(*line, Instance::Nth(*nth.entry(number).or_insert(next)));
+            let instance = match number(position, *line) {
+                Some(number) => Instance::Nth(*nth.entry(number).or_insert(next)),
+                None => Instance::Merged,
+            };
+            instances.insert(*line, instance);
         }
         found.push((position, instances));
+    }
+    found
+}
+
+/// The same by first lines alone. None: they do not tell.
+fn without_text(name: &Name, runs: &[FirstLines], names: &BTreeSet<Name>) -> Option<Vec<OfRun>> {
+    // First lines in the newest recording that has them, and which recording that is.
+    let mut known: BTreeMap<u32, u32> = BTreeMap::new();
+    let mut newest: Option<&FirstLines> = None;
+    let mut count = 0;
+    let mut found: Vec<OfRun> = Vec::new();
+    for (position, run) in runs.iter().enumerate() {
+        let Some(lines) = run.0.get(name) else { continue };
+        let before: BTreeSet<u32> = known.keys().copied().collect();
+        let has_moved = newest.is_some_and(|newest| has_moved(name.0, newest, run, names));
+        let is_explained = || {
+            newest.is_some_and(|newest| {
+                let others = Moved::of(name.0, newest, run, names);
+                before.iter().zip(lines).all(|(before, after)| others.explain(*before, *after))
+            })
+        };
+        let mut numbers: BTreeMap<u32, u32> = if has_moved && lines.len() == before.len() && is_explained() {
+            lines.iter().copied().zip(known.values().copied()).collect()
+        } else if before.is_empty() || !has_moved && (lines.is_subset(&before) || before.is_subset(lines)) {
+            known.clone()
+        } else {
+            return None;
+        };
+        for line in lines {
+            numbers.entry(*line).or_insert_with(|| {
+                count += 1;
+                count - 1
+            });
+        }
+        known.clone_from(&numbers);
+        newest = Some(run);
+        found.push((position, numbers.into_iter().map(|(line, number)| (line, Instance::Nth(number))).collect()));
     }
     Some(found)
 }
@@ -242,7 +255,8 @@ mod tests {
             FirstLines(names.collect())
         };
         let runs: Vec<FirstLines> = recordings.split(' ').map(run).collect();
-        let homonyms = Homonyms::of(&runs, &Sure::default(), &Apart::default());
+        let names = names_of_several(&runs, &Apart::default());
+        let homonyms = Homonyms::of(&runs, &names, &Sure::default(), &Apart::default());
         let told = runs.iter().enumerate().map(|(position, run)| {
             let lines = run.0.get(&(FileIndex::of(0), "f".to_string())).into_iter().flatten();
             let told = lines.map(|line| match homonyms.instance(position, FileIndex::of(0), "f", *line) {
@@ -282,7 +296,8 @@ mod tests {
         let run = |line: u32| FirstLines(BTreeMap::from([(name.clone(), BTreeSet::from([line]))]));
         let merged = |copied: &[Name]| {
             let apart = Apart { copied: copied.iter().cloned().collect(), ..Apart::default() };
-            Homonyms::of(&[run(3), run(9)], &Sure::default(), &apart).merged
+            let runs = [run(3), run(9)];
+            Homonyms::of(&runs, &names_of_several(&runs, &apart), &Sure::default(), &apart).merged
         };
         assert_eq!(merged(&[]), BTreeSet::new());
         assert_eq!(merged(std::slice::from_ref(&name)), BTreeSet::from([name.clone()]));
@@ -291,6 +306,8 @@ mod tests {
     #[test]
     fn what_nothing_tells_apart_is_one_function() {
         check("f:3,9;main:20 f:9;main:26", "merged,merged merged");
+        // What is above them moved, and they did not: other lines.
+        check("main:1;f:3,9 main:2;f:3,9", "merged,merged merged,merged");
         check("f:3,9 f:3,15", "merged,merged merged,merged");
         check("f:3,9 f:13,19,25", "merged,merged merged,merged,merged");
         // The others stay where they are, so it is another function that was met, or it alone was moved.

@@ -1,7 +1,7 @@
 //! Which lines of several texts are the same, though others were put in or taken out between them.
 //! Owns: a line's number. Keeps: no two lines of one text have the same.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
@@ -20,7 +20,7 @@ pub struct Line {
     pub number: u32,
     /// Each text has it.
     pub is_everywhere: bool,
-    /// It is in one piece with a line that each text has once, wherever it is in more than one.
+    /// In each text it is in one piece with a line that each has once.
     is_sure: bool,
     /// A function begins there that is beside a copy of itself, and another text has only one of the two.
     is_one_of_copies: bool,
@@ -31,29 +31,68 @@ type Numbered = (u32, bool);
 
 /// Of whole files: the numbers of lines of which no other one can be meant.
 #[derive(Debug, Default)]
-pub struct Sure(Vec<HashMap<FileIndex, Vec<Line>>>);
+pub struct Sure(Vec<HashMap<FileIndex, OfFile>>);
+
+/// What one recording tells of the text of a file.
+#[derive(Debug, Default)]
+struct OfFile {
+    /// Recordings with the same number have the same text. None: it is not known.
+    text: Option<usize>,
+    /// Empty where it is not known whole.
+    lines: Vec<Line>,
+    /// What is at its path is not what ran.
+    is_lost: bool,
+}
+
+/// What tells which is which of the functions of one name that recordings met in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// All of them have one text.
+    ByLines,
+    ByNumbers,
+    /// None of them has a text.
+    WithoutText,
+    /// The texts differ, and one of them is lost or cut.
+    Not,
+}
 
 impl Sure {
-    /// A file without its whole text in one of the recordings that met it has no numbers.
+    /// Of these files.
     #[must_use]
-    pub fn of(runs: &[(&Profile, &HashMap<String, FileIndex>)]) -> Sure {
-        let mut texts_of: BTreeMap<FileIndex, Vec<(usize, Option<&str>)>> = BTreeMap::new();
+    pub fn of(runs: &[(&Profile, &HashMap<String, FileIndex>)], asked: &BTreeSet<FileIndex>) -> Sure {
+        let mut sources_of: BTreeMap<FileIndex, Vec<(usize, Option<&SourceText>)>> = BTreeMap::new();
         for (position, (profile, files)) in runs.iter().enumerate() {
-            for (path, file) in *files {
-                texts_of.entry(*file).or_default().push((position, profile.sources.get(path).and_then(whole)));
+            for (path, file) in files.iter().filter(|(_, file)| asked.contains(*file)) {
+                sources_of.entry(*file).or_default().push((position, profile.sources.get(path)));
             }
         }
         let mut sure = Sure(runs.iter().map(|_| HashMap::new()).collect());
-        for (file, mut texts) in texts_of {
-            texts.sort_unstable_by_key(|(position, _)| *position);
-            let lines: Option<Vec<Vec<&str>>> =
-                texts.iter().map(|(_, text)| Some(text.as_ref()?.lines().collect())).collect();
-            let numbers = lines.and_then(|lines| numbered(&lines)).unwrap_or_default();
-            for ((position, _), numbers) in texts.iter().zip(numbers) {
-                sure.0[*position].insert(file, numbers);
+        for (file, sources) in sources_of {
+            for ((position, _), of_file) in sources.iter().zip(of_file(&sources)) {
+                sure.0[*position].insert(file, of_file);
             }
         }
         sure
+    }
+
+    /// `runs`: those that met such functions.
+    #[must_use]
+    pub fn told(&self, file: FileIndex, runs: &[usize]) -> Told {
+        if runs.len() < 2 {
+            return Told::ByLines;
+        }
+        let all: Option<Vec<&OfFile>> = runs.iter().map(|run| self.0.get(*run)?.get(&file)).collect();
+        let Some(all) = all else { return Told::WithoutText };
+        let has_text_of_first = |of_file: &&OfFile| of_file.text.is_some() && of_file.text == all[0].text;
+        if all.iter().all(has_text_of_first) {
+            Told::ByLines
+        } else if all.iter().all(|of_file| !of_file.lines.is_empty()) {
+            Told::ByNumbers
+        } else if all.iter().all(|of_file| of_file.text.is_none() && !of_file.is_lost) {
+            Told::WithoutText
+        } else {
+            Told::Not
+        }
     }
 
     /// None: nobody knows.
@@ -70,7 +109,39 @@ impl Sure {
     }
 
     fn line(&self, run: usize, file: FileIndex, line: u32) -> Option<&Line> {
-        self.0.get(run)?.get(&file)?.get((line as usize).checked_sub(1)?)
+        self.0.get(run)?.get(&file)?.lines.get((line as usize).checked_sub(1)?)
+    }
+}
+
+/// Of each recording that met the file.
+fn of_file(sources: &[(usize, Option<&SourceText>)]) -> Vec<OfFile> {
+    let mut texts: Vec<&SourceText> = Vec::new();
+    let mut found: Vec<OfFile> = Vec::new();
+    for (_, source) in sources {
+        let text = source.filter(|source| source.lack.is_none() && !source.chunks.is_empty()).map(|source| {
+            let known = texts.iter().position(|other| are_same(other, source));
+            known.unwrap_or_else(|| {
+                texts.push(source);
+                texts.len() - 1
+            })
+        });
+        let is_lost = source.is_some_and(|source| source.lack.is_some());
+        found.push(OfFile { text, lines: Vec::new(), is_lost });
+    }
+    let wholes = sources.iter().enumerate().filter_map(|(at, (_, source))| Some((at, whole((*source)?)?)));
+    let (places, wholes): (Vec<usize>, Vec<Vec<&str>>) =
+        wholes.map(|(at, text)| (at, text.lines().collect::<Vec<&str>>())).unzip();
+    for (at, numbers) in places.into_iter().zip(numbered(&wholes).unwrap_or_default()) {
+        found[at].lines = numbers;
+    }
+    found
+}
+
+/// Of a text that is cut, the checksum of the whole is known.
+fn are_same(one: &SourceText, other: &SourceText) -> bool {
+    match (whole(one), whole(other)) {
+        (Some(one), Some(other)) => one == other,
+        _ => !one.sha256.is_empty() && (&one.sha256, one.line_count) == (&other.sha256, other.line_count),
     }
 }
 
@@ -167,16 +238,41 @@ fn followed(
             DiffOp::Equal { .. } | DiffOp::Replace { .. } => {}
         }
     }
+    // A piece that was moved behind another one is in no order with it.
     let place_of: HashMap<&str, usize> = before.iter().copied().zip(0..).collect();
+    let mut taken: HashSet<u32> = found.iter().flatten().map(|(number, _)| *number).collect();
+    for at in 0..lines.len() {
+        if found[at].is_none() && is_anchor(&lines[at]) {
+            take_moved_piece((before, numbers), lines, (place_of[lines[at]], at), &mut found, &mut taken);
+        }
+    }
     let all = found.into_iter().zip(lines);
-    all.map(|(found, line)| match found {
-        Some(found) => found,
-        // A piece that was moved behind another one is in no order with it.
-        None if is_anchor(line) => (numbers[place_of[line]].0, true),
-        // A line that is new could be an old one that was moved, if there is another one like it.
-        None => (next.next().unwrap_or(u32::MAX), !once_before.contains_key(line)),
+    // A line that is new could be an old one that was moved, if there is another one like it.
+    all.map(|(found, line)| {
+        found.unwrap_or_else(|| (next.next().unwrap_or(u32::MAX), !once_before.contains_key(line)))
     })
     .collect()
+}
+
+/// A line that each text has once, where it was and where it is, with the lines around it that are the same in both. `taken`: the numbers in `found`.
+fn take_moved_piece(
+    (before, numbers): (&[&str], &[Numbered]),
+    lines: &[&str],
+    (old, new): (usize, usize),
+    found: &mut [Option<Numbered>],
+    taken: &mut HashSet<u32>,
+) {
+    let is_of_piece = |old: usize, new: usize, found: &[Option<Numbered>]| {
+        before[old] == lines[new] && found[new].is_none() && !taken.contains(&numbers[old].0)
+    };
+    let above = (1..=old.min(new)).take_while(|far| is_of_piece(old - far, new - far, found)).count();
+    let room_below = (before.len() - old).min(lines.len() - new);
+    let below = (1..room_below).take_while(|far| is_of_piece(old + far, new + far, found)).count();
+    for (old, new) in (old - above..).zip(new - above..=new + below) {
+        let number = numbers[old].0;
+        found[new] = Some((number, true));
+        taken.insert(number);
+    }
 }
 
 /// Lines that only one text has may often be others as well, with the same lines around them: of two functions that begin alike, the first one that
@@ -301,6 +397,8 @@ mod tests {
         // Moved.
         check(&["abcd", "cdab"], "0 1 2 3 | 2 3 0 1");
         check(&["axyzb", "bxyza"], "0 1 2 3 4 | 4 1 2 3 0");
+        // With what is around it, though the lines are there twice.
+        check(&["xaxmn", "mnxax"], "0 1 2 3 4 | 3 4 0 1 2");
     }
 
     #[test]
