@@ -21,6 +21,19 @@ def test_every_test_that_is_named_exists() -> None:
     assert [one for one in named if not (PROMISES.parent / one).exists()] == []
 
 
+def test_each_finding_has_tests_that_exist() -> None:
+    section = PROMISES.read_text().split("## What a second reading found", 1)[1].split("\n## ", 1)[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if re.match(r"\| [ABC]\d", line)]
+    numbers = [f"{part}{number}" for part, count in (("A", 9), ("B", 5), ("C", 7)) for number in range(1, count + 1)]
+    assert [row[0] for row in rows] == numbers
+    for number, _, tests in rows:
+        named = re.findall(r"\]\(([^)]+)\): `([^`]+)`", tests)
+        assert named and len(named) == tests.count("`") // 2, number
+        # As a function of Rust or Python begins, or the words of a test of JavaScript.
+        gone = [name for path, name in named if not re.search(rf"(fn |def |test\(\"){re.escape(name)}[(\"]", (PROMISES.parent / path).read_text())]
+        assert gone == [], number
+
+
 def line(test: str, python: str | None, name: str, value: float | str, bound: float | None, commit: str = "aa") -> dict:
     return {"test": test, "python": python, "figure": name, "value": value, "unit": "%", "bound": bound, "soak": True, "commit": commit}
 

@@ -69,6 +69,23 @@ fn equal_programs_have_no_certain_box() {
     assert!(page["boxes"].as_array().expect("boxes").len() > 8);
 }
 
+/// Each box hands its sums to its caller's. Where each looked through all samples, two such recordings took many seconds.
+#[test]
+fn recursion_that_is_900_deep_is_compared() {
+    const DEPTH: usize = 900;
+    let of = |key: u32| {
+        let mut text = format!("process 7 3.13.0 cwd=/app key={key}\n");
+        for turn in 0..60 {
+            text += &format!("{} x9\n", vec!["f@app.py:1"; DEPTH - turn % 10].join(" > "));
+        }
+        text
+    };
+    let page = compared(&runs("before", &[of(1)]), &runs("after", &[of(2)]));
+    let boxes = page["boxes"].as_array().expect("boxes");
+    assert_eq!(boxes.iter().filter(|of| of["name"] == "f").count(), DEPTH);
+    assert!(boxes.iter().all(|of| of["certain"] == false && of["change_value"] == 0));
+}
+
 #[test]
 fn what_only_one_side_has_says_so() {
     let (before, after) = (
