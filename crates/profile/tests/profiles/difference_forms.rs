@@ -30,7 +30,12 @@ fn machines_read_the_same() {
                 "ended with exit code 0"
               ],
               "cpu_covered": 1.0,
-              "waited_for_cpu": null
+              "waited_for_cpu": null,
+              "weights": [
+                "cpu",
+                "wall",
+                "samples"
+              ]
             },
             "after": {
               "pythons": [
@@ -42,7 +47,12 @@ fn machines_read_the_same() {
                 "ended with exit code 0"
               ],
               "cpu_covered": 1.0,
-              "waited_for_cpu": null
+              "waited_for_cpu": null,
+              "weights": [
+                "cpu",
+                "wall",
+                "samples"
+              ]
             }
           },
           "weight": "cpu",

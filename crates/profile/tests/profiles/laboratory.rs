@@ -174,7 +174,7 @@ fn coarse(text: &str, ticks: u32) -> String {
 fn laboratory_of_equal_programs_recorded_unlike() {
     let program = Program::of(Shape::Even, 8);
     let mut failed = Vec::new();
-    for (seed, unlike) in [Unlike::Rate, Unlike::Budget, Unlike::Busy].into_iter().enumerate() {
+    for (seed, unlike) in [Unlike::Rate, Unlike::Budget, Unlike::Busy, Unlike::Duration].into_iter().enumerate() {
         for (before, after) in SIDES {
             let comparisons = comparisons(before + after);
             let mut random = Random(70_000 + seed as u64 * 1_000 + before * 10 + after);

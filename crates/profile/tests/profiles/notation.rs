@@ -14,6 +14,7 @@
 //!   deep 4000 or more                  the function of the outermost frame in the last sample's stack is in it so often; without `or more`: no more
 //!   held 4130 120ms                    the last sample's thread waited so long, with that stack, for a lock which that thread held
 //!   note TEXT, no end, lost block      a mark; no end block; one block fewer than was written
+//!   end duration                       why its recording ended; else `exit`
 //!   source PATH, then lines with |     text of a file; `source PATH changed`: it was written after the program had begun
 //!   FRAME > FRAME … x12 STATE ticks=5  12 samples of a stack, root first; each 1.6 ms; STATE: a name from `STATES`;
 //!                                      with at=48: the first of them begins 48 ms after the process;
@@ -80,6 +81,7 @@ struct Process {
     samples: proto::Samples,
     /// Ends of earlier blocks, each with the CPU that is in no sample until then.
     earlier: Vec<(u64, u64)>,
+    end: Option<String>,
     no_end: bool,
     lost_block: bool,
 }
@@ -250,6 +252,7 @@ impl Writer {
                 ..Default::default()
             }),
             ["no", "end"] => process.no_end = true,
+            ["end", why] => process.end = Some((*why).to_string()),
             ["lost", "block"] => process.lost_block = true,
             _ => process.samples(line, &mut self.c_names),
         }
@@ -453,7 +456,7 @@ impl Process {
         if !self.no_end {
             let accounting = self.block.accounting.take().unwrap();
             let block = proto::Block {
-                end: Some(proto::End { why: "exit".to_string() }),
+                end: Some(proto::End { why: self.end.unwrap_or_else(|| "exit".to_string()) }),
                 accounting: Some(proto::Accounting {
                     ticks: 0,
                     sampled: 0,

@@ -8,7 +8,7 @@ use crate::rules::difference::certainty::{ERRORS_IN_ALL_ROWS, Estimate};
 use crate::rules::difference::comparable::{End, Facts, covered_least_per_mille, ends, waited_most};
 use crate::rules::difference::{ADVISED_CHANGE, Code, Row, Run, Subject};
 use crate::rules::phase::Phase;
-use crate::rules::weight::Weight;
+use crate::rules::weight::{Weight, tells};
 use crate::tables::profile::{Accounting, NotFollowed};
 use crate::views::difference::Comparison;
 use crate::views::report::json::{AccountingPage, FiltersPage, accounting_page, filters_page};
@@ -53,6 +53,7 @@ struct FactsPage {
     ends: Vec<String>,
     cpu_covered: Option<f64>,
     waited_for_cpu: Option<f64>,
+    weights: Vec<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -210,6 +211,8 @@ pub fn json(comparison: &Comparison, rows_max: Option<usize>, warnings: &[String
 fn facts(runs: &[Run]) -> FactsPage {
     let facts: Vec<Facts> = runs.iter().map(Facts::of).collect();
     let pythons: BTreeSet<String> = facts.iter().flat_map(|facts| facts.pythons.clone()).collect();
+    let weights = [Weight::Cpu, Weight::Wall, Weight::Samples];
+    let do_all_tell = |weight: Weight| runs.iter().all(|run| tells(&run.reading, weight));
     FactsPage {
         pythons: pythons.into_iter().collect(),
         processes: facts.iter().map(|facts| facts.processes).max().unwrap_or(0),
@@ -217,6 +220,7 @@ fn facts(runs: &[Run]) -> FactsPage {
         ends: ends(&facts).into_iter().map(End::words).collect(),
         cpu_covered: covered_least_per_mille(&facts).map(part),
         waited_for_cpu: waited_most(&facts),
+        weights: weights.into_iter().filter(|weight| do_all_tell(*weight)).map(Weight::key).collect(),
     }
 }
 

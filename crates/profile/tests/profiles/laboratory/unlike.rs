@@ -1,4 +1,4 @@
-//! Recordings of one program that were made in two ways: by another rate, within a budget, on a busy machine.
+//! Recordings of one program that were made in two ways: by another rate, within a budget, on a busy machine, for a part of the run.
 
 use crate::laboratory::programs::FUNCTIONS;
 use crate::random::Random;
@@ -12,6 +12,8 @@ pub enum Unlike {
     Budget,
     /// Each run waits for a CPU in 40 % of its time, and each function takes up to 10 % longer: in all runs of the side as much.
     Busy,
+    /// The recording ends in the middle of the run (`--duration`).
+    Duration,
 }
 
 impl Unlike {
@@ -20,6 +22,7 @@ impl Unlike {
             Unlike::Rate => "a quarter of them on one side",
             Unlike::Budget => "a quarter of them on one side from its middle on",
             Unlike::Busy => "a busy machine on one side",
+            Unlike::Duration => "half of the run on one side",
         }
     }
 
@@ -29,6 +32,7 @@ impl Unlike {
             Unlike::Rate => coarser(text, 4, 0.0),
             Unlike::Budget => coarser(text, 4, 0.5),
             Unlike::Busy => busier(text, longer, random),
+            Unlike::Duration => halved(text),
         }
     }
 }
@@ -51,6 +55,12 @@ fn coarser(text: &str, ticks: u32, from: f64) -> String {
         }
     }
     coarse
+}
+
+fn halved(text: &str) -> String {
+    let count = text.lines().count();
+    let lines = text.lines().take(count / 2).map(|line| format!("{line}\n"));
+    lines.collect::<String>() + "end duration\n"
 }
 
 /// The same work on a machine that others use, too.
