@@ -91,12 +91,13 @@ def test_equal_runs_differ_in_nothing(workshop: Workshop, figure: Figure) -> Non
     assert len(claims) <= CLAIMS_MAX, claims
 
 
-# Two of the five, threads that live for some milliseconds each, and waits.
+# Two of the five, threads that live for some milliseconds each, waits, and two workers of a process.
 EQUAL = {
     "orders": ("tests/programs/compared.py", "orders", str(ROUNDS["orders"]), "0"),
     "trees": ("tests/programs/compared.py", "trees", str(ROUNDS["trees"]), "0"),
     "short threads": ("tests/programs/short_threads.py", "60", "12000", "4000"),
     "waits": ("tests/programs/two_sleeps.py", "2"),
+    "two processes": ("tests/programs/workers.py", "spawn"),
 }
 # How six recordings of a program are compared: how many before, how many after, what is kept of them.
 WAYS: dict[str, tuple[int, int, tuple[str, ...]]] = {
@@ -105,6 +106,14 @@ WAYS: dict[str, tuple[int, int, tuple[str, ...]]] = {
     "--focus": (1, 1, ("--focus", "planted|long")),
     "--time": (1, 1, ("--time", "200ms..700ms")),
     "--thread": (1, 1, ("--thread", "Thread-*")),
+    "--process": (1, 1, ("--process", "*multiprocessing*")),
+}
+# Ways that not all programs have: the others have one thread, or one process, and workers have none of those functions and begin when they like.
+ONLY = {
+    "--focus": set(EQUAL) - {"two processes"},
+    "--time": set(EQUAL) - {"two processes"},
+    "--thread": {"short threads", "waits"},
+    "--process": {"two processes"},
 }
 GROUPS = 20
 
@@ -114,8 +123,7 @@ GROUPS = 20
 @pytest.mark.parametrize("name", EQUAL)
 def test_equal_runs_differ_in_nothing_however_they_are_compared(workshop: Workshop, figure: Figure, name: str) -> None:
     program, *arguments = EQUAL[name]
-    # The others have one thread.
-    ways = {way: how for way, how in WAYS.items() if way != "--thread" or name in {"short threads", "waits"}}
+    ways = {way: how for way, how in WAYS.items() if name in ONLY.get(way, EQUAL)}
     claims: dict[str, list[str]] = {}
     for group in range(GROUPS):
         runs = [workshop.run(workshop.program(program), *arguments, flags=FLAGS) for _ in range(6)]
