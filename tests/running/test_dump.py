@@ -222,7 +222,8 @@ def test_children(tmp_path) -> None:
 
 def test_children_of_children(tmp_path) -> None:
     """A pool of workers below a process that does not call them itself."""
-    works = "import sys; print('ready', flush=True); sys.stdin.read()"
+    # In one write: two workers write to one pipe.
+    works = "import os, sys; os.write(1, b'ready\\n'); sys.stdin.read()"
     pool = f"import subprocess, sys\nfor worker in [subprocess.Popen([sys.executable, '-c', {works!r}]) for _ in range(2)]: worker.wait()"
     master = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {pool!r}])"
     with started([sys.executable, "-c", master], cwd=tmp_path) as program:
