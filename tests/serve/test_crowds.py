@@ -188,7 +188,7 @@ def test_answers_have_a_bounded_room_in_memory(team: Team, golden: bytes) -> Non
 
 @pytest.mark.measures
 def test_readers_who_take_nothing_give_their_room_back(team: Team) -> None:
-    """After half a minute, as those of a link do, who share one room."""
+    """After a minute and a half, as those of a link do, who share one room."""
     with stalled_readers(team) as tree:
         team.lena.get(tree).expect(503)
         until(lambda: team.lena.get(tree).status == 200)

@@ -209,7 +209,7 @@ TABLE: dict[str, Row] = {
     "tests/cases/test_clock_case.py::test_the_page_with_another_clock_source": NOWHERE,
     "tests/serve": ONE,
     "tests/serve/test_serving.py::test_a_search_counts_to_a_thousand": NOWHERE,
-    # The server waits for half a minute.
+    # The server waits for a minute and a half.
     "tests/serve/test_crowds.py::test_readers_who_take_nothing_give_their_room_back": NOWHERE,
     "tests/serve/test_several_servers.py": NOWHERE,
     "tests/serve/test_one_address.py": NOWHERE,

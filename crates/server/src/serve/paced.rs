@@ -33,6 +33,10 @@ impl<Socket> Paced<Socket> {
     fn paced(&mut self, context: &mut Context<'_>, written: Poll<Result<usize>>) -> Poll<Result<usize>> {
         match written {
             Poll::Pending => {
+                // All that the wait before it brought is known by now: the first piece behind it may be short.
+                if self.wait.is_none() && self.rate.is_too_slow() {
+                    return Poll::Ready(Err(too_slow()));
+                }
                 let quiet = self.quiet;
                 let begin = || Wait { began: Instant::now(), end: Box::pin(sleep(quiet)) };
                 let wait = self.wait.get_or_insert_with(begin);
@@ -40,8 +44,8 @@ impl<Socket> Paced<Socket> {
             }
             Poll::Ready(Ok(bytes)) => {
                 let waited = self.wait.take().map_or(Duration::ZERO, |wait| wait.began.elapsed());
-                let is_too_slow = self.rate.is_too_slow(waited, bytes);
-                Poll::Ready(if is_too_slow { Err(too_slow()) } else { Ok(bytes) })
+                self.rate.add(waited, bytes);
+                Poll::Ready(Ok(bytes))
             }
             failed => failed,
         }
@@ -125,6 +129,23 @@ mod tests {
             let ended = paced.write_all(ANSWER).await.expect_err("nobody takes it");
             assert_eq!(ended.kind(), ErrorKind::TimedOut);
             drop(reader);
+        });
+    }
+
+    #[test]
+    fn a_wait_brought_all_that_goes_before_the_next_one() {
+        // However short a wait is, it is looked at.
+        let bounds = Bounds { waited: Duration::ZERO, bytes: ROOM_BYTES, ..READERS };
+        between(bounds, async |mut reader, mut paced| {
+            let mut read = vec![0; ANSWER.len()];
+            let in_short_pieces = async {
+                for piece in ANSWER.chunks(1) {
+                    paced.write_all(piece).await.expect("its reader takes all that there is room for");
+                }
+            };
+            let ((), taken) = tokio::join!(in_short_pieces, reader.read_exact(&mut read));
+            taken.expect("it is read");
+            assert_eq!(read, ANSWER);
         });
     }
 
