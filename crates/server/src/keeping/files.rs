@@ -8,13 +8,17 @@ use tempfile::NamedTempFile;
 use tokio::fs::File;
 use tokio::io::AsyncWriteExt;
 
-use crate::keeping::grown::Growing;
+use crate::keeping::grown::{FILES_MAX, Growing, Place};
 use crate::keeping::keeper::Keeper;
 use crate::reading::Unread;
 use crate::storage::recordings::Recording;
 use crate::storage::store::scratch_failed;
 use crate::storage::{chunks, scratch};
 use crate::words::problem::Problem;
+
+/// A recording that grows is kept as a file while that takes one of so many parts of the free room: all those files together leave a third of
+/// it.
+const FREE_PARTS: u64 = FILES_MAX as u64;
 
 /// A file with the bytes of a recording.
 pub enum Readable {
@@ -55,8 +59,9 @@ impl Keeper {
 
     /// A live recording is read each time it grows: each of its parts is opened once, by the first reading that wants it.
     async fn scratch_of_growing(&self, recording: &Recording) -> Result<NamedTempFile, Problem> {
-        let place = if recording.live { self.grown.of(&recording.id) } else { None };
-        let Some(place) = place else { return self.scratch_of_chunks(recording, |_| {}).await };
+        let Some(place) = self.place_to_grow(recording)? else {
+            return self.scratch_of_chunks(recording, |_| {}).await;
+        };
         let mut kept = place.lock().await;
         // It is taken: where this reading fails or is dropped in the middle, the next one begins anew.
         let mut growing = match kept.take() {
@@ -73,8 +78,21 @@ impl Keeper {
         let (from, folder, bytes) = (growing.file.path().to_owned(), self.scratch.clone(), recording.bytes);
         let copied = tokio::task::spawn_blocking(move || first_bytes(&from, bytes, &folder)).await;
         let copied = copied.map_err(|error| Problem::internal("a scratch file", &error))?;
+        let copy = copied.map_err(|error| scratch_failed(&error))?;
         *kept = Some(growing);
-        copied.map_err(|error| scratch_failed(&error))
+        Ok(copy)
+    }
+
+    /// None: it is not live, as many are kept as may be, or it would take too much of the room that all who read and upload share.
+    fn place_to_grow(&self, recording: &Recording) -> Result<Option<Place>, Problem> {
+        if !recording.live {
+            return Ok(None);
+        }
+        if recording.bytes > self.free_bytes()? / FREE_PARTS {
+            self.grown.forget(&recording.id);
+            return Ok(None);
+        }
+        Ok(self.grown.of(&recording.id))
     }
 
     /// The chunks of an open recording one behind the other; `seen` gets each piece.
@@ -198,6 +216,19 @@ mod tests {
             let ahead = Recording { bytes: second.bytes + 1, ..second.clone() };
             assert_eq!(read(&keeper, &ahead).await.expect_err("it is not there").status, 503);
             assert_eq!(read(&keeper, &second).await.as_deref(), Ok("one two"));
+        });
+    }
+
+    #[test]
+    fn a_file_that_somebody_removed_is_put_together_anew() {
+        Keeper::in_new_folder(async |keeper| {
+            let recording = grown(&keeper, &keeper.begun().await, "one ").await;
+            read(&keeper, &recording).await.expect("it is read");
+            let place = keeper.grown.of(&recording.id).expect("it is kept");
+            let kept = place.lock().await.as_ref().expect("a file").file.path().to_owned();
+            std::fs::remove_file(kept).expect("it was there");
+            read(&keeper, &recording).await.expect_err("it is gone");
+            assert_eq!(read(&keeper, &recording).await.as_deref(), Ok("one "));
         });
     }
 }

@@ -12,7 +12,7 @@ use tokio::sync::Mutex as Turn;
 use crate::storage::scratch;
 
 /// Each is as large as its recording. Others are put together anew for each reading.
-const FILES_MAX: usize = 64;
+pub const FILES_MAX: usize = 64;
 /// Without a reading: each part that comes is read within a second or two, so nothing came for as long.
 const KEPT: Duration = Duration::from_secs(300);
 

@@ -108,7 +108,7 @@ impl Keeper {
         }
     }
 
-    fn free_bytes(&self) -> Result<u64, Problem> {
+    pub(super) fn free_bytes(&self) -> Result<u64, Problem> {
         let found = rustix::fs::statvfs(&self.scratch);
         let found = found.map_err(|error| Problem::internal("the room on the disk", &error))?;
         Ok(found.f_bavail.saturating_mul(found.f_frsize))
