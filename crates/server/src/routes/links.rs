@@ -103,7 +103,7 @@ pub async fn create(
         true => json(StatusCode::CREATED, &Shown::of(&link)),
         false => Err(Problem::conflict("the recording has as many links as it may have")
             .detail(format!("it has {}, ended ones included", links::LINKS_MAX))
-            .hint("share one of its links")),
+            .hint("share one of its links, or push the file again and share that")),
     }
 }
 

@@ -78,7 +78,10 @@ mod tests {
     /// As its macro would write it.
     impl MultipartUpload for Told {
         fn put_part(&mut self, _part: PutPayload) -> UploadPart {
-            if self.takes_parts { Box::pin(ready(Ok::<_, Error>(()))) } else { Box::pin(pending()) }
+            match self.takes_parts {
+                true => Box::pin(ready(Ok::<_, Error>(()))),
+                false => Box::pin(pending::<Result<(), Error>>()),
+            }
         }
 
         fn complete<'s, 'f>(&'s mut self) -> Boxed<'f, PutResult>
