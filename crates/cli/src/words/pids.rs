@@ -10,9 +10,9 @@ pub enum Target {
     File(PathBuf),
 }
 
-/// A number is a process, unless there is a file of that name. Err: words for the user.
+/// A number is a process, unless there is a file of that name: folders have such names in /proc. Err: words for the user.
 pub fn process_or_file(text: &str) -> Result<Target, String> {
-    if Path::new(text).exists() { Ok(Target::File(PathBuf::from(text))) } else { pid(text).map(Target::Process) }
+    if Path::new(text).is_file() { Ok(Target::File(PathBuf::from(text))) } else { pid(text).map(Target::Process) }
 }
 
 /// Err: words for the user.
@@ -38,6 +38,7 @@ mod tests {
     fn a_file_is_one_that_is_there() {
         assert_eq!(process_or_file("/proc/self/comm"), Ok(Target::File(PathBuf::from("/proc/self/comm"))));
         assert_eq!(process_or_file("4711"), Ok(Target::Process(4711)));
+        assert_eq!(process_or_file("/proc"), pid("/proc").map(Target::Process));
         assert_eq!(process_or_file("no-such-heap.json"), pid("no-such-heap.json").map(Target::Process));
     }
 }
