@@ -1,5 +1,6 @@
 //! A whole recording in one request, as curl sends it.
-//! Owns: that nothing is left of one that was not acknowledged, whose name nobody knows. Never: lists it before it is sealed.
+//! Owns: that no row and no part is left of one that was not acknowledged, whose name nobody knows: a content that was put already stays for
+//! `genba serve prune`. Never: lists it before it is sealed.
 
 use bytes::{Bytes, BytesMut};
 use futures_util::Stream;
@@ -82,6 +83,7 @@ mod tests {
     use crate::rules::room::Room;
     use crate::storage::chunks;
     use crate::storage::database::Statement;
+    use crate::storage::store::UPLOADS;
 
     use super::*;
 
@@ -113,7 +115,8 @@ mod tests {
             let deleted = async {
                 loop {
                     let rows = Statement::new("SELECT id FROM recordings").rows(&keeper.database).await.expect("rows");
-                    if rows.is_empty() {
+                    let is_without_parts = keeper.store.list(UPLOADS).await.is_ok_and(|parts| parts.is_empty());
+                    if rows.is_empty() && is_without_parts {
                         break;
                     }
                 }
