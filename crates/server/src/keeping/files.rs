@@ -59,9 +59,8 @@ impl Keeper {
 
     /// A live recording is read each time it grows: each of its parts is opened once, by the first reading that wants it.
     async fn scratch_of_growing(&self, recording: &Recording) -> Result<NamedTempFile, Problem> {
-        let Some(place) = self.place_to_grow(recording)? else {
-            return self.scratch_of_chunks(recording, |_| {}).await;
-        };
+        let place = self.place_to_grow(recording)?;
+        let Some(place) = place else { return self.scratch_of_chunks(recording, |_| {}).await };
         let mut kept = place.lock().await;
         // It is taken: where this reading fails or is dropped in the middle, the next one begins anew.
         let mut growing = match kept.take() {
