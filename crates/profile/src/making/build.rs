@@ -314,12 +314,7 @@ fn marks(stored: &Stored, process: ProcessIndex, clock: &Clock, profile: &mut Pr
 }
 
 /// Those that say where in its program a thread was.
-fn marks_of_threads(
-    stored: &Stored,
-    threads: &HashMap<u32, ThreadIndex>,
-    stacks: &mut Stacks,
-    profile: &mut Profile,
-) {
+fn marks_of_threads(stored: &Stored, threads: &HashMap<u32, ThreadIndex>, stacks: &mut Stacks, profile: &mut Profile) {
     let known = |thread: u32| thread.checked_sub(1).and_then(|thread| threads.get(&thread)).copied();
     for mark in stored.blocks.iter().flat_map(|read| &read.block.marks) {
         let Some(thread) = known(mark.thread) else { continue };

@@ -48,11 +48,7 @@ impl Reading {
         let _ = whole.verdict();
         let (flags, totals) = (filter.flags(), Totals::of_profile(&whole.profile));
         let (profile, left_out) = filter::apply(whole.profile, filter)?;
-        Ok(Reading {
-            profile,
-            kept: Some(Kept { flags, whole: totals, window: filter.window, left_out }),
-            ..whole
-        })
+        Ok(Reading { profile, kept: Some(Kept { flags, whole: totals, window: filter.window, left_out }), ..whole })
     }
 
     /// None: all of the time.

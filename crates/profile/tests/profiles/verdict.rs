@@ -208,7 +208,8 @@ fn a_place_that_is_larger_than_the_reason_is_told() {
 
 #[test]
 fn a_recursion_that_was_counted_beyond_what_a_sample_holds() {
-    let cut = "![Python·stack·cut:·more·than·1,536·frames] > fib@app.py:2[4-9] > fib@app.py:2[4-9] > fib@app.py:2[4-9] x50\n";
+    let cut =
+        "![Python·stack·cut:·more·than·1,536·frames] > fib@app.py:2[4-9] > fib@app.py:2[4-9] > fib@app.py:2[4-9] x50\n";
     check(
         &format!("{PROCESS}{cut}deep 4000\n{}", expressions(5, 10)),
         expect![[r#"

@@ -51,16 +51,8 @@ impl Place {
         let answers = Answers::new(Workers::new(program.to_owned(), arguments, READING), ANSWERS_BYTES_MAX);
         let (grown, clearing) = (Grown::default(), Arc::default());
         let (recording_bytes_max, recordings_of_token_max) = (u64::MAX, u64::MAX);
-        let keeper = Keeper {
-            database,
-            store,
-            answers,
-            scratch,
-            grown,
-            recording_bytes_max,
-            recordings_of_token_max,
-            clearing,
-        };
+        let keeper =
+            Keeper { database, store, answers, scratch, grown, recording_bytes_max, recordings_of_token_max, clearing };
         Ok(Open { keeper })
     }
 

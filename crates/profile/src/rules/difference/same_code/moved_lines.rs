@@ -248,10 +248,8 @@ fn followed(
     }
     let all = found.into_iter().zip(lines);
     // A line that is new could be an old one that was moved, if there is another one like it.
-    all.map(|(found, line)| {
-        found.unwrap_or_else(|| (next.next().unwrap_or(u32::MAX), !once_before.contains_key(line)))
-    })
-    .collect()
+    all.map(|(found, line)| found.unwrap_or_else(|| (next.next().unwrap_or(u32::MAX), !once_before.contains_key(line))))
+        .collect()
 }
 
 /// A line that each text has once, where it was and where it is, with the lines around it that are the same in both. `taken`: the numbers in `found`.
