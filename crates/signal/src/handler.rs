@@ -190,14 +190,15 @@ fn python<M: Memory>(
         end = frames::walk(memory, layout, seen, thread_state, &mut frames);
         *chain = Chain { len: frames.len - begin, end, operand: frames.operand };
         *chains_len += 1;
-        if question.counts_beyond
-            && M::IS_CHEAP
-            && beyond.is_none()
-            && let Some(rest) = frames.rest
-        {
-            *beyond = frames::count(memory, layout, rest);
-        }
         in_gc |= thread_states::in_gc(memory, layout, thread_state) == Ok(true);
+    }
+    // Of several thread states nobody knows which frames lie beyond which.
+    if question.counts_beyond
+        && M::IS_CHEAP
+        && *chains_len == 1
+        && let Some(rest) = frames.rest
+    {
+        *beyond = frames::count(memory, layout, rest);
     }
     let (len, tail_len) = (frames.len, frames.tail.len());
     answer.python_len = len;

@@ -20,6 +20,8 @@ pub const REQUESTS: usize = 64;
 /// Words for code objects seen for the first time.
 pub const TAIL_WORDS: usize = 5536;
 const _: () = assert!(ENTRY_WORDS_MAX <= TAIL_WORDS, "a code object with the longest names finds room");
+// Else `None` would be no zeros, and the pools not in the zeroed data: some MB more in the library's file.
+const _: () = assert!(size_of::<Option<Beyond>>() > size_of::<Beyond>(), "it has a word of its own for `None`");
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u64)]
 pub enum Phase {

@@ -281,10 +281,10 @@ impl Stacks {
     }
 
     /// How often the function of the outermost frame that was read is in the stack, where what is beyond was counted. `None`: nobody knows, as of a
-    /// code object that was met for the first time, and of a thread in several interpreters.
+    /// code object that was met for the first time.
     #[must_use]
     pub fn depth(&self, answer: &Answer) -> Option<Depth> {
-        let beyond = answer.beyond.filter(|_| answer.chains_len == 1)?;
+        let beyond = answer.beyond?;
         let words = &answer.python[..answer.python_len];
         let known = |word: &PythonWord| match word.entry() {
             PythonEntry::Known { code, .. } => Some(code),
@@ -300,7 +300,7 @@ impl Stacks {
             (last, of_last)
         };
         let read = words.iter().filter(|word| known(word) == Some(code)).count();
-        Some(Depth { code, frames: read as u64 + u64::from(alike), is_whole: beyond.is_whole })
+        Some(Depth { code, frames: read as u64 + u64::from(alike), is_whole: beyond.is_whole() })
     }
 
     /// The Python frames of all thread states, innermost first; `None` when their order cannot be told.

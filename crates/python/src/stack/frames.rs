@@ -146,16 +146,16 @@ pub fn count<M: Memory>(memory: &M, layout: &Layout, rest: Rest) -> Option<Beyon
     let (mut frame, [last, before]) = (rest.frame, rest.codes);
     let (mut of_last, mut of_before) = (0, 0);
     // I-07.
-    for _ in 0..COUNTED_MAX {
+    for frames in 0..COUNTED_MAX {
         if frame.is_null() {
-            return Some(Beyond { alike: [of_last, of_before], is_whole: true });
+            return Some(Beyond { alike: [of_last, of_before], frames });
         }
         let code = Address(memory.word(frame.at(layout.frames.code)).ok()? & !7);
         of_last += u32::from(code == last);
         of_before += u32::from(code == before);
         frame = memory.address(frame.at(layout.frames.previous)).ok()?;
     }
-    Some(Beyond { alike: [of_last, of_before], is_whole: false })
+    Some(Beyond { alike: [of_last, of_before], frames: COUNTED_MAX })
 }
 
 #[inline(always)]

@@ -33,8 +33,16 @@ pub enum PythonEnd {
 pub struct Beyond {
     /// Those of each of the codes in `Rest`.
     pub alike: [u32; 2],
-    /// False: `COUNTED_MAX` of them were counted, and there may be more.
-    pub is_whole: bool,
+    /// All of them, `COUNTED_MAX` at most.
+    pub frames: u32,
+}
+
+impl Beyond {
+    /// False: there may be more.
+    #[must_use]
+    pub const fn is_whole(self) -> bool {
+        self.frames < COUNTED_MAX
+    }
 }
 
 /// Which operation the innermost frame executes on which type, where CPython leaves its operands readable.

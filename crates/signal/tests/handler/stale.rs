@@ -84,7 +84,9 @@ fn a_stale_pointer_anywhere_ends_the_walk() {
     let seen = Seen { entries: &raw const entry, mask: 0 };
     let mut states = States::EMPTY;
     assert!(states.add(STATE) && states.add(STATE.at(1024)));
-    let thread = ThreadHints { pid: 1, tid: TID, states };
+    // What is beyond is counted for threads with one thread state.
+    let mut only = States::EMPTY;
+    assert!(only.add(STATE));
     let registers = Registers { rip: 0, rsp: REGION, rbp: None };
     let mut answer = Box::new(Answer::EMPTY);
     let (mut longest, mut copied, mut counted) = (0, 0, 0);
@@ -93,7 +95,9 @@ fn a_stale_pointer_anywhere_ends_the_walk() {
         let layout = LAYOUTS[(seed % 3) as usize];
         let tables = Tables { modules: None, layout: Some(&layout), seen: Some(&seen) };
         let memory = Stale { seed, wild: [2, 8, 64, 4096][(seed / 3 % 4) as usize], reads: Cell::new(0) };
-        let counts_beyond = seed.is_multiple_of(16);
+        // With each layout, and each number of wild words.
+        let counts_beyond = seed.is_multiple_of(13);
+        let thread = ThreadHints { pid: 1, tid: TID, states: if counts_beyond { only } else { states } };
         let question = Question { thread, native: false, counts_beyond, reading: Reading::ByKernel };
         look(&memory, tables, registers, &question, &mut answer);
         assert!(answer.python_len <= PYTHON_MAX && answer.tail_len <= TAIL_WORDS, "seed {seed}");
