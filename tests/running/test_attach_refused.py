@@ -217,7 +217,7 @@ def test_more_threads_with_a_filter_than_one_stop_asks(workshop: Workshop) -> No
     """The filter forbids `swapon`, which genba does not call. All are asked before one of them is used, in as many stops as that takes."""
     with filtered(workshop, "no", "", CROWD) as program:
         run = program.recorded("crowd.genba", "--duration", "200ms")
-        assert re.search(r"^recording process \d+: 801 threads were held for [\d.]+ (µs|ms)", run.stderr, re.MULTILINE), run.stderr
+        assert re.search(r"^recording process \d+: 801 threads were held for ", run.stderr, re.MULTILINE), run.stderr
         assert program.end() == COUNTED
 
 

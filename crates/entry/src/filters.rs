@@ -188,11 +188,11 @@ impl Filters {
         Ok(!self.has_unasked)
     }
 
-    /// Whether its filters need not be read as long as it has as many as before the stop.
+    /// Whether its filters need not be read as long as it has as many as before the stop. Linux before 5.9 does not tell how many: there those count
+    /// that were read in an earlier stop, or a program with more threads than one stop asks could never be entered.
     fn is_known(&self, tid: i32) -> bool {
         self.before.get(&tid).is_some_and(|&mode| {
-            let is_read = mode != Mode::Filter(None) && self.seen.get(&tid) == Some(&mode);
-            is_read || must_be_read(self.own, std::iter::once(mode)) == Ok(false)
+            self.seen.get(&tid) == Some(&mode) || must_be_read(self.own, std::iter::once(mode)) == Ok(false)
         })
     }
 

@@ -315,9 +315,13 @@ impl<'a> Entry<'a> {
             }
             let Some(task) = threads::task(stop.pid(), tid.cast_unsigned()) else { continue };
             // The others may have been asked just before the stop; the new thread has the filters of this one.
-            if let Err(why) = self.filters.check(tid) {
+            let could_restart = self.filters.may_restart();
+            let checked = self.filters.check(tid);
+            if checked.is_err() || self.filters.may_restart() != could_restart {
                 stop.begin_waits_anew();
-                return Err(Unsent::Failed(NotEntered::Filtered(why)));
+                // In the next stop this thread's wait begins anew, too.
+                let again = Unsent::Unusable(Some(Unusable::Unseen));
+                return Err(checked.map_or_else(|why| Unsent::Failed(NotEntered::Filtered(why)), |()| again));
             }
             let own_tid = task.own_tid;
             self.words[SENT..][..4].copy_from_slice(&own_tid.to_le_bytes());

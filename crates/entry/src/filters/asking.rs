@@ -54,6 +54,17 @@ fn a_thread_whose_name_is_no_text_is_read() {
     assert_eq!(Mode::of_thread(pid, named.tid), Mode::of_thread(pid, pid.cast_signed()));
 }
 
+/// As on Linux before 5.9.
+#[test]
+fn a_thread_that_was_read_is_known_also_where_the_kernel_tells_no_number() {
+    let tid = 1;
+    let mut filters = Filters::unasked(std::process::id(), Door::Attached);
+    filters.before.insert(tid, Mode::Filter(None));
+    assert!(!filters.is_known(tid));
+    filters.seen.insert(tid, Mode::Filter(None));
+    assert!(filters.is_known(tid));
+}
+
 /// The others count as they were just before the stop.
 #[test]
 fn new_threads_are_asked_in_any_case_and_others_within_the_time() {
