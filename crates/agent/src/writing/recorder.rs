@@ -300,7 +300,7 @@ impl Recorder {
     /// Writes one block. `looks_open`: looks whose end is still to come.
     pub fn flush(&mut self, tables: &mut Tables, looks_open: u64, end: Option<&str>) {
         self.mark_lock_waits();
-        self.marks.extend(self.depths.take_marks(monotonic_ns()));
+        self.marks.extend(self.depths.take_marks());
         let end_ns = monotonic_ns();
         let ticks = self.looks - looks_open - self.looks_accounted;
         self.looks_accounted += ticks;

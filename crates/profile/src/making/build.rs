@@ -184,7 +184,7 @@ fn build(recording: &Recording, additions: &Additions, mut depth: Depth) -> Prof
             }
             contexts::counted(stored, &threads, &contexts, window, &mut stacks, &mut profile);
             contexts::weights(stored, &threads, &contexts, &mut stacks, &mut profile);
-            marks_of_threads(stored, &threads, &mut stacks, &mut profile);
+            marks_of_threads(stored, &threads, window, &mut stacks, &mut profile);
             memory::collections::add(stored, process, &threads, &clock, &mut stacks, &mut profile);
         }
         marks(stored, process, &clock, &mut profile);
@@ -314,7 +314,13 @@ fn marks(stored: &Stored, process: ProcessIndex, clock: &Clock, profile: &mut Pr
 }
 
 /// Those that say where in its program a thread was.
-fn marks_of_threads(stored: &Stored, threads: &HashMap<u32, ThreadIndex>, stacks: &mut Stacks, profile: &mut Profile) {
+fn marks_of_threads(
+    stored: &Stored,
+    threads: &HashMap<u32, ThreadIndex>,
+    window: Option<Window>,
+    stacks: &mut Stacks,
+    profile: &mut Profile,
+) {
     let known = |thread: u32| thread.checked_sub(1).and_then(|thread| threads.get(&thread)).copied();
     for mark in stored.blocks.iter().flat_map(|read| &read.block.marks) {
         let Some(thread) = known(mark.thread) else { continue };
@@ -328,7 +334,7 @@ fn marks_of_threads(stored: &Stored, threads: &HashMap<u32, ThreadIndex>, stacks
                 let node = node();
                 profile.lock_waits.push(LockWait { thread, node, holder, wall_ns: mark.value });
             }
-            (Ok(proto::MarkKind::Deep), _) => {
+            (Ok(proto::MarkKind::Deep), _) if window.is_none_or(|window| window.holds(mark.at_ns)) => {
                 let node = node();
                 let is_cut = !mark.text.is_empty();
                 profile.stack_depths.push(StackDepth { thread, node, frames: mark.value, is_cut });

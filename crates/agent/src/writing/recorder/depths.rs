@@ -19,9 +19,10 @@ pub struct Depth {
     pub is_whole: bool,
 }
 
-/// Where it was seen, by rows.
+/// When and where it was seen, by rows.
 #[derive(Clone, Copy, Debug)]
 struct Deep {
+    at_ns: u64,
     thread: u32,
     node: u32,
     depth: Depth,
@@ -48,13 +49,13 @@ impl Depths {
         let known = self.deepest.get(&depth.code);
         let is_room = known.is_some() || self.deepest.len() < FUNCTIONS_MAX;
         if is_room && known.is_none_or(|known| known.depth.frames < depth.frames) {
-            self.deepest.insert(depth.code, Deep { thread, node, depth });
+            self.deepest.insert(depth.code, Deep { at_ns: now_ns, thread, node, depth });
         }
     }
 
     /// For the block that is written now.
-    pub fn take_marks(&mut self, at_ns: u64) -> impl Iterator<Item = proto::Mark> {
-        std::mem::take(&mut self.deepest).into_values().map(move |Deep { thread, node, depth }| proto::Mark {
+    pub fn take_marks(&mut self) -> impl Iterator<Item = proto::Mark> {
+        std::mem::take(&mut self.deepest).into_values().map(|Deep { at_ns, thread, node, depth }| proto::Mark {
             at_ns,
             kind: proto::MarkKind::Deep as i32 as u32,
             text: if depth.is_whole { String::new() } else { "or more".to_owned() },
@@ -69,19 +70,21 @@ impl Depths {
 #[cfg(test)]
 mod tests {
     use super::{COUNTED_EVERY_NS, Depth, Depths, FUNCTIONS_MAX};
+    use genba_format::proto::Mark;
 
     #[test]
     fn of_each_function_the_deepest_stack_has_a_mark_in_the_block() {
         let depth = |code, frames, is_whole| Some(Depth { code, frames, is_whole });
         let mut depths = Depths::default();
         for (node, depth) in [(7, depth(1, 2000, true)), (8, depth(1, 3000, true)), (9, depth(1, 2500, true))] {
-            depths.counted(10, 4, node, depth);
+            depths.counted(u64::from(node), 4, node, depth);
         }
         depths.counted(10, 4, 5, depth(2, 34_304, false));
         depths.counted(10, 4, 6, None);
-        let marks: Vec<_> = depths.take_marks(11).map(|mark| (mark.node, mark.thread, mark.value, mark.text)).collect();
-        assert_eq!(marks, [(8, 5, 3000, String::new()), (5, 5, 34_304, "or more".to_owned())]);
-        assert_eq!(depths.take_marks(12).count(), 0);
+        let told = |mark: Mark| (mark.at_ns, mark.node, mark.thread, mark.value, mark.text);
+        let marks: Vec<_> = depths.take_marks().map(told).collect();
+        assert_eq!(marks, [(8, 8, 5, 3000, String::new()), (10, 5, 5, 34_304, "or more".to_owned())]);
+        assert_eq!(depths.take_marks().count(), 0);
     }
 
     #[test]
@@ -90,7 +93,7 @@ mod tests {
         for code in 0..100 {
             depths.counted(10, 0, 1, Some(Depth { code, frames: 2000, is_whole: true }));
         }
-        assert_eq!(depths.take_marks(11).count(), FUNCTIONS_MAX);
+        assert_eq!(depths.take_marks().count(), FUNCTIONS_MAX);
     }
 
     #[test]
