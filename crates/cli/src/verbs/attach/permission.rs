@@ -2,7 +2,7 @@
 //! Owns: the words for that. Never: stops a thread, promises what only a try shows.
 
 use genba_entry::Door;
-use genba_entry::filters::Filters;
+use genba_entry::filters::{Filtered, Filters};
 use genba_process::facts::{Facts as ProcessFacts, Seccomp};
 use genba_process::interpreter::Interpreter;
 
@@ -41,6 +41,10 @@ fn permission(interpreter: &Interpreter, door: Door) -> Permission {
     // Linux, kernel/seccomp.c (`seccomp_get_filter`).
     let may_read_filters = own.as_ref().is_some_and(|own| own.has_capability(SYS_ADMIN) && own.seccomp == Seccomp::Off);
     match Filters::look(facts.pid, door) {
+        Err(Filtered::Untold(errno)) => Permission::Refused(
+            format!("genba cannot tell whether it has seccomp filters: {errno}"),
+            format!("genba has to read /proc/{}/task/*/status", facts.pid),
+        ),
         Err(_) => Permission::Refused(
             "seccomp's strict mode ends a thread that does more than read, write and exit".to_owned(),
             format!("genba dump {} makes no call in the process", facts.pid),
