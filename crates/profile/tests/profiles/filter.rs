@@ -134,6 +134,16 @@ fn processes_by_number_and_by_a_word_of_the_command_line() {
 }
 
 #[test]
+fn a_depth_that_was_counted_outside_of_the_window_is_none_of_it() {
+    let deep = notation::recording("process 7 3.13.0\nfib@app.py:6[4-9] x3\ndeep 4000\n");
+    // It was counted as the process began.
+    let depths = |start_ns, end_ns| {
+        profile_in_window(&deep, &Additions::default(), Some(Window { start_ns, end_ns })).stack_depths.len()
+    };
+    assert_eq!([depths(0, None), depths(0, Some(1)), depths(1, None)], [1, 1, 0]);
+}
+
+#[test]
 fn a_window_keeps_what_was_taken_in_it() {
     let window = |start_ms: u64, end_ms: Option<u64>| Filter {
         window: Some(Window { start_ns: start_ms * 1_000_000, end_ns: end_ms.map(|end_ms| end_ms * 1_000_000) }),
