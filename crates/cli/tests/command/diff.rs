@@ -286,7 +286,7 @@ fn what_is_no_pair() {
     sandbox.check("diff a1.genba few.genba --limit 1", expect![[r#"
         exit code 0
         stdout
-          B takes 97.3 % less than A: −701 ms ± 97.8 ms of CPU a run, most of it in app.py:2 parse ← app.py:3 load
+          B takes 97.3 % less than A: −701 ms ± 97.8 ms of CPU a run, most of it in app.py parse ← app.py load
           A: a1.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
              ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
           B: few.genba · CPython 3.13.0 · 19.2 ms wall · 19.2 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
@@ -294,11 +294,11 @@ fn what_is_no_pair() {
 
           3 rows: 2 certain, 0 cannot tell; 1 has fewer than 20 samples
               B − A             interval        A      B
-            −384 ms   −455 ms to −313 ms   384 ms   0 ns   app.py:2 parse ← app.py:3 load   int(row, 10)   only in A
-            2 more rows, the largest −336 ms ± 65.9 ms in app.py:2 parse ← app.py:4 check (--limit 0 shows them all)
+            −384 ms   −455 ms to −313 ms   384 ms   0 ns   app.py parse ← app.py load   only in A
+            2 more rows, the largest −336 ms ± 65.9 ms in app.py parse ← app.py check (--limit 0 shows them all)
 
           intervals: 98 % for all 3 sums together; so few recordings do not tell how much runs of one program differ: genba assumes 5.0 % (standard deviation)
-          to tell a change of 5 % in app.py:2 parse ← app.py:3 load: at least 72 recordings of each, or 10 of runs 16 times as long, 11.5 s (genba diff A1 A2 … -- B1 B2 …)
+          to tell a change of 5 % in app.py parse ← app.py load: at least 72 recordings of each, or 10 of runs 16 times as long, 11.5 s (genba diff A1 A2 … -- B1 B2 …)
         stderr
           warning: few.genba: 12 samples, shares are ± 28 points; try --rate 10000 or a longer run
     "#]]);

@@ -7,14 +7,12 @@
 //!   unsampled 16ms                     CPU that no sample holds; of all of it, with until=400ms, what of it was before that time
 //!   masked 4128 500ms 300ms            a thread blocks signals; its CPU, and how much of that is in no sample
 //!   turns 4128 500 20ms                how often a thread got a CPU, and how long it was ready to run and had none
-//!   reaped 4128 90ms 120ms             the end of a child, noticed after 90 ms, and the CPU it used in all
-//!   children 30ms                      CPU of all children waited for
+//!   reaped 4128 90ms 120ms             the end of a child, noticed after 90 ms, and the CPU it used in all; `children 30ms`: of all waited for
 //!   rss 32ms 12000000                  resident bytes at a time after the start
 //!   step 120ms                         the last sample's thread was at least so long in one callback, with that stack
 //!   deep 4000 or more                  the function of the outermost frame in the last sample's stack is in it so often; without `or more`: no more
 //!   held 4130 120ms                    the last sample's thread waited so long, with that stack, for a lock which that thread held
-//!   note TEXT, no end, lost block      a mark; no end block; one block fewer than was written
-//!   end duration                       why its recording ended; else `exit`
+//!   note TEXT, no end, lost block      a mark; no end block; one block fewer than was written; `end duration`: why it ended, else `exit`
 //!   source PATH, then lines with |     text of a file; `source PATH changed`: it was written after the program had begun
 //!   FRAME > FRAME … x12 STATE ticks=5  12 samples of a stack, root first; each 1.6 ms; STATE: a name from `STATES`;
 //!                                      with at=48: the first of them begins 48 ms after the process;

@@ -330,7 +330,7 @@ fn words_of(why: Option<Unusable>) -> String {
         Some(Unusable::Sequence) => "in a restartable sequence".to_owned(),
         Some(Unusable::Stack) => "with too little stack, or on one of its own".to_owned(),
         Some(Unusable::Uninterruptible) => "in uninterruptible sleep".to_owned(),
-        Some(Unusable::Unseen) => "one of more threads than genba looks at in a stop".to_owned(),
+        Some(Unusable::Unseen) => "one of more threads than a stop has time for".to_owned(),
         None => "still in the code of another genba that enters".to_owned(),
     }
 }
