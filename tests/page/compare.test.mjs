@@ -39,13 +39,26 @@ const at = useChromium();
 let folder;
 const genba = (...words) => execFileSync(GENBA, words, { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
 const inFolder = (name) => join(folder, name);
+const record = (name, argument) => {
+  writeFileSync(inFolder("two.py"), program(argument));
+  genba("run", "--quiet", "--force", "-o", `${name}.genba`, PYTHON, "two.py");
+};
+/** Where other programs used the machine beside one of the two only, genba says so: that pair is recorded anew. */
+const recordEqual = (before, again) => {
+  for (let tries = 1; ; tries += 1) {
+    record(again, "20_000");
+    if (JSON.parse(genba("diff", `${before}.genba`, `${again}.genba`, "--format", "json")).comparable || tries === 5) return;
+    record(before, "20_000");
+  }
+};
 before(() => {
   assert.ok(existsSync(GENBA), `${GENBA} is not there: run \`make build\` first`);
   folder = mkdtempSync(join(tmpdir(), "genba-compare-"));
-  for (const [name, argument] of [["before", "20_000"], ["again", "20_000"], ["other", "20_000"], ["equal", "20_000"], ["after", "1_000_000"]]) {
-    writeFileSync(inFolder("two.py"), program(argument));
-    genba("run", "--quiet", "-o", `${name}.genba`, PYTHON, "two.py");
-  }
+  record("before", "20_000");
+  recordEqual("before", "again");
+  record("other", "20_000");
+  recordEqual("other", "equal");
+  record("after", "1_000_000");
   genba("html", "before.genba", "after.genba", "-o", "changed.html");
   genba("html", "before.genba", "again.genba", "-o", "equal.html");
   genba("html", "other.genba", "equal.genba", "-o", "equal-too.html");
