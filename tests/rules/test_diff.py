@@ -282,7 +282,7 @@ def test_a_time_of_one_recording_that_samples_miss_is_not_compared(workshop: Wor
     times = (f"--before-time={blinded_ms - 600}ms..{blinded_ms - 100}ms", f"--after-time={blinded_ms + 100}ms..{blinded_ms + 600}ms")
     page = json.loads(genba_said("diff", "--format", "json", "--weight", "cpu", *times, run.recording))
     assert not any(row["certain"] for row in [page["whole"], *page["differences"], *page["functions"]])
-    assert page["comparable"] is False and page["reason"].endswith("what is in no sample is in no row"), page["reason"]
+    assert page["comparable"] is False and "what is in no sample is in no row" in page["reason"], page["reason"]
     covered = [page["sides"][side]["cpu_covered"] for side in ("before", "after")]
     assert covered[0] > 0.9 and covered[1] < 0.5, covered
 
