@@ -1,4 +1,5 @@
-//! Programs that the processes of a run start and that genba's library cannot be in, each with how often it was started.
+//! Programs that the processes of a run start and that genba's library cannot be in, each with how often it was started; and processes that cannot
+//! open their recording, by the program that they run.
 //! Owns: the layout of that list, one way to add to it and one to read it. Never: takes memory or a lock, waits: a vfork child adds to the list in its
 //! parent's memory, and may be killed while it does.
 
@@ -8,6 +9,9 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::SeqCst};
 pub const ROWS: usize = 48;
 /// Of a longer path the end is kept.
 pub const NAME_BYTES: usize = 116;
+
+/// A word for such processes, which are not told by the program that they run: others with it may be recorded.
+pub const RECORDING_OUT_OF_REACH: &str = "recording out of reach";
 
 const FREE: u32 = 0;
 /// Being filled. Whoever is killed then leaves a row that nobody uses.
@@ -28,10 +32,12 @@ pub enum Reason {
     OutOfReach,
     /// It gets other rights than its caller has, so that the loader ignores preloaded libraries.
     Setuid,
+    /// The library is in it, but it had lost the way to its recording before it could open that.
+    RecordingOutOfReach,
 }
 
 impl Reason {
-    const ALL: [Reason; 7] = [
+    const ALL: [Reason; 8] = [
         Reason::Musl,
         Reason::OtherLoader,
         Reason::Bits32,
@@ -39,6 +45,7 @@ impl Reason {
         Reason::Static,
         Reason::OutOfReach,
         Reason::Setuid,
+        Reason::RecordingOutOfReach,
     ];
 
     #[must_use]
@@ -51,6 +58,7 @@ impl Reason {
             Reason::Static => "static",
             Reason::OutOfReach => "library out of reach",
             Reason::Setuid => "setuid",
+            Reason::RecordingOutOfReach => RECORDING_OUT_OF_REACH,
         }
     }
 }

@@ -7,6 +7,7 @@ mod ends;
 mod execs;
 mod filters;
 mod handlers;
+mod lost_ways;
 mod masks;
 mod namespaces;
 mod unbroken;

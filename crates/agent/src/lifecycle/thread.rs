@@ -87,6 +87,7 @@ fn start_thread_now(sampler: *mut Sampler) -> bool {
             Err(_) => {
                 no_sampler();
                 bells::leave_place();
+                files_over_fork::nobody_waits();
                 SHARED.pid.store(0, SeqCst);
                 MAILBOX.nobody_listens();
             }

@@ -46,7 +46,7 @@ fn without_memory(layout: Layout) -> *mut u8 {
 fn end_thread() -> ! {
     SHARED.pid.store(0, SeqCst);
     say_last_words();
-    files_over_fork::done_without();
+    files_over_fork::nobody_waits();
     no_sampler();
     bells::leave_place();
     MAILBOX.nobody_listens();

@@ -1,19 +1,21 @@
 //! The recording's descriptor on its way over a fork, in programs that can, or may, no longer open it by its path.
-//! Owns: the two descriptors while they lie in the program's table (docs/decisions/09-over-a-fork.md). Never: puts one there for a program
-//! whose threads are seen to stay where the path leads to the recording, takes one away that the next sampler still needs.
+//! Owns: the two descriptors while they lie in the program's table (docs/decisions/09-over-a-fork.md), and the wait for a sampler that is about
+//! to get its files. Never: puts one there for a program whose threads are seen to stay where the path leads to the recording, takes one away
+//! that the next sampler still needs.
 //!
 //! The sampler's table of descriptors ends with its thread, and only the forking thread's goes into the child. So that thread
 //! opens a socket, the sampler sends the recording and /proc to it as its last act, and the next samplers, the parent's and
 //! the child's, are born into a table that holds them. Whether the path still leads there the sampler asks: a file server that is gone holds
 //! up the sampler, for which a fork waits a bounded time, and not the fork.
 
+use crate::process::life;
 use crate::system::descriptor::{Descriptor, Identity};
 use crate::system::proc::monotonic_ns;
 use genba_bells::futex::{self, Reach};
 use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering::SeqCst};
 
-/// The program waits at most so long until a new sampler has its own table, as it waits for the parking one (lifecycle.rs).
+/// The program waits at most so long until a new sampler has its files, as it waits for the parking one (lifecycle.rs).
 const TAKE_NS_MAX: u64 = 2_000_000_000;
 /// Where carried descriptors lie, if the limit allows: far from the numbers that a program gets next.
 const HIGH: i32 = 400;
@@ -31,8 +33,11 @@ static MISSED: AtomicBool = AtomicBool::new(false);
 static ELSEWHERE: AtomicBool = AtomicBool::new(false);
 /// The carried descriptors, as numbers of the program's table; -1: none.
 static CARRIED: [AtomicI32; 2] = [AtomicI32::new(-1), AtomicI32::new(-1)];
-/// How often a sampler has taken them over.
-static TAKEN: AtomicU32 = AtomicU32::new(0);
+/// The newest sampler's thread is started and has no files yet: `OPENS`; else 0.
+static OPENING: AtomicU32 = AtomicU32::new(0);
+const OPENS: u32 = 1;
+/// When it is waited for no longer, whoever asks (CLOCK_MONOTONIC).
+static UNTIL_NS: AtomicU64 = AtomicU64::new(0);
 
 /// What a sampler needs from outside of its own memory.
 #[derive(Debug)]
@@ -46,6 +51,12 @@ impl Files {
     /// By their paths.
     #[must_use]
     pub fn open() -> Option<Files> {
+        let files = Files::by_path();
+        nobody_waits();
+        files
+    }
+
+    fn by_path() -> Option<Files> {
         // SAFETY: set once, never freed.
         let path = unsafe { PATH.load(SeqCst).as_ref()? };
         let recording = Descriptor::open_at(None, path, libc::O_WRONLY | libc::O_APPEND).ok()?;
@@ -163,15 +174,32 @@ pub fn numbers() -> Option<[i32; 2]> {
 /// The same thread, with its own table: those numbers are its own now, and the program's may be closed.
 #[must_use]
 pub fn files(numbers: [i32; 2]) -> Option<Files> {
-    done_without();
+    nobody_waits();
     let [recording, proc] = numbers.map(Descriptor::from_number);
     Files::checked(recording, Some(proc))
 }
 
-/// The new sampler ends at once: nobody waits for it.
-pub fn done_without() {
-    TAKEN.fetch_add(1, SeqCst);
-    futex::wake(&TAKEN, Reach::Process);
+/// The new sampler has its files, or ends without: nobody waits for that any more.
+pub fn nobody_waits() {
+    OPENING.store(0, SeqCst);
+    futex::wake(&OPENING, Reach::Process);
+}
+
+/// Before a call that may take the way to the recording from this process: a sampler that has only just begun, as in a forked child, opens it
+/// first. Memory, locks and `errno` stay as they are: it may be called in a signal handler.
+pub fn await_opened() {
+    // After a vfork the sampler is another process's.
+    if OPENING.load(SeqCst) == OPENS && life::is_owner() {
+        await_files();
+    }
+}
+
+/// No longer than `UNTIL_NS`: one that gets no CPU is waited for once, and not by each call.
+fn await_files() {
+    let until_ns = UNTIL_NS.load(SeqCst);
+    while OPENING.load(SeqCst) == OPENS && monotonic_ns() < until_ns {
+        futex::wait(&OPENING, OPENS, until_ns, Reach::Process);
+    }
 }
 
 /// In the thread that started a sampler: waits until the sampler has its own, then clears the program's table. `start`: starts it.
@@ -181,16 +209,17 @@ pub fn through(start: impl FnOnce() -> bool) {
 
 fn through_within(take_ns_max: u64, start: impl FnOnce() -> bool) {
     let carried = numbers();
-    let before = TAKEN.load(SeqCst);
-    if !start() || carried.is_none() {
+    UNTIL_NS.store(monotonic_ns() + take_ns_max, SeqCst);
+    OPENING.store(OPENS, SeqCst);
+    if !start() {
+        return nobody_waits();
+    }
+    if carried.is_none() {
         return;
     }
-    let deadline_ns = monotonic_ns() + take_ns_max;
-    while TAKEN.load(SeqCst) == before && monotonic_ns() < deadline_ns {
-        futex::wait(&TAKEN, before, deadline_ns, Reach::Process);
-    }
+    await_files();
     // A sampler that has had no CPU yet still needs them: then the next fork clears the table.
-    if TAKEN.load(SeqCst) != before {
+    if OPENING.load(SeqCst) != OPENS {
         leave();
     }
 }
@@ -229,9 +258,22 @@ mod tests {
         through_within(0, || true);
         assert!(numbers().is_some(), "taken away from a sampler that has not run yet");
         through_within(TAKE_NS_MAX, || {
-            done_without();
+            nobody_waits();
             true
         });
         assert_eq!(numbers(), None);
+        through_within(0, || true);
+        // Its time is over.
+        await_files();
+        assert_eq!(OPENING.load(SeqCst), OPENS);
+        through_within(TAKE_NS_MAX, || false);
+        assert_eq!(OPENING.load(SeqCst), 0, "waited for, and there is no thread");
+        through_within(u64::MAX / 2, || true);
+        std::thread::scope(|scope| {
+            let sampler = scope.spawn(nobody_waits);
+            // Would wait for centuries.
+            await_files();
+            sampler.join().unwrap();
+        });
     }
 }

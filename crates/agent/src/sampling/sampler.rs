@@ -342,16 +342,6 @@ impl Sampler {
         self.recorder.has_stopped.then_some("stopped")
     }
 
-    /// In words, why no thread can be looked at with them.
-    fn take_files(&mut self, files: Option<files_over_fork::Files>) -> Result<(), &'static str> {
-        let (recording, proc) = files.map_or((None, None), |files| (Some(files.recording), files.proc));
-        self.recorder.set_file(recording);
-        let tasks = Tasks::of(proc.as_ref());
-        self.proc = proc;
-        self.tasks = Some(tasks?);
-        Ok(())
-    }
-
     fn resume(&mut self, now_ns: u64) {
         self.schedule.resume(now_ns, self.spent_in_all(now_ns));
         self.held = signals::held();

@@ -8,7 +8,7 @@ use std::ffi::CStr;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 /// Every function whose real one is called.
-const NAMES: [&CStr; 65] = [
+const NAMES: [&CStr; 70] = [
     c"__poll_chk",
     c"__ppoll_chk",
     c"__recv_chk",
@@ -18,6 +18,7 @@ const NAMES: [&CStr; 65] = [
     c"accept",
     c"accept4",
     c"bsd_signal",
+    c"chroot",
     c"clock_nanosleep",
     c"connect",
     c"epoll_pwait",
@@ -54,8 +55,12 @@ const NAMES: [&CStr; 65] = [
     c"sendmmsg",
     c"sendmsg",
     c"sendto",
+    c"seteuid",
     c"setns",
+    c"setresuid",
+    c"setreuid",
     c"setsockopt",
+    c"setuid",
     c"sigignore",
     c"siginterrupt",
     c"signal",

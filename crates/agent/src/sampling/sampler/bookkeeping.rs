@@ -437,7 +437,6 @@ impl Sampler {
     pub(super) fn end_without_table(&mut self) -> super::ThreadEnd {
         let words = "the kernel forbids what keeps genba's descriptors apart from the program's (close_range, unshare)";
         self.recorder.set_file(files_over_fork::Files::open().map(|files| files.recording));
-        files_over_fork::done_without();
         self.end_unsampled(words)
     }
 

@@ -1,4 +1,4 @@
-//! How the sampler ends for a fork, and how it goes on when the fork did not wait.
+//! How the sampler ends for a fork, how it goes on when the fork did not wait, and its files after one.
 //! Owns: the sampler's side of life.rs. Never: touches the sampler once it is parked. A part of sampler.rs, split off by subject.
 
 use super::Sampler;
@@ -7,7 +7,10 @@ use crate::process::files_over_fork;
 use crate::process::life::{LIFE, State};
 use crate::process::mailbox::{MAILBOX, Posted};
 use crate::system::proc::monotonic_ns;
+use crate::system::programs::handed;
+use crate::system::tasks::Tasks;
 use crate::writing::outcomes::{Dropped, Refused};
+use genba_bells::programs::Reason;
 use genba_format::proto;
 use genba_signal::handler::SHARED;
 use std::sync::atomic::Ordering::SeqCst;
@@ -46,6 +49,23 @@ impl Sampler {
         // From here on the sampler is another thread's. The files are closed behind the answer, which does not wait for a dead server.
         MAILBOX.answer(posted);
         true
+    }
+
+    /// In words, why no thread can be looked at with them.
+    pub(super) fn take_files(&mut self, files: Option<files_over_fork::Files>) -> Result<(), &'static str> {
+        let (recording, proc) = files.map_or((None, None), |files| (Some(files.recording), files.proc));
+        if recording.is_none()
+            && !self.recorder.is_started()
+            && let Some(programs) = handed::programs()
+        {
+            // Nothing of this process can be in its recording: that there was one is in the run's table, which a fork inherits.
+            programs.add(Reason::RecordingOutOfReach, self.start.executable.as_bytes());
+        }
+        self.recorder.set_file(recording);
+        let tasks = Tasks::of(proc.as_ref());
+        self.proc = proc;
+        self.tasks = Some(tasks?);
+        Ok(())
     }
 
     /// Forks that did not wait: the sampler goes on, too, and their children have taken nothing from it.

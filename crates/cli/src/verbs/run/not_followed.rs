@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use genba_bells::programs::Started;
+use genba_bells::programs::{RECORDING_OUT_OF_REACH, Started};
 use genba_format::{Recording, proto};
 
 use super::watch::Python;
@@ -33,7 +33,11 @@ pub fn rows(
     for python in pythons.iter().filter(|python| !is_recorded(python)) {
         let path = python.executable.display().to_string();
         let is_same = |row: &proto::NotFollowed| row.name == path && row.reason == python.reason;
-        let known = rows.iter().position(|row| is_same(row) || !row.python && whole(&row.name) == python.executable);
+        // Not the row of processes that have the library: this one has none.
+        let is_started = |row: &proto::NotFollowed| !row.python && row.reason != RECORDING_OUT_OF_REACH;
+        let known = rows
+            .iter()
+            .position(|row| is_same(row) || is_started(row) && whole(&row.name) == python.executable);
         match known.and_then(|at| Some((at, rows.get_mut(at)?))) {
             Some((at, row)) => {
                 // Whoever started the others has counted each start.
@@ -102,13 +106,18 @@ mod tests {
     #[test]
     fn both_lists_are_one() {
         let started = |name: &[u8], reason, count| Started { name: name.to_vec(), reason, count };
-        let known = vec![started(b"/nowhere/busybox", Reason::Musl, 3), started(b"/nowhere/python3", Reason::Musl, 2)];
+        let known = vec![
+            started(b"/nowhere/busybox", Reason::Musl, 3),
+            started(b"/nowhere/python3", Reason::Musl, 2),
+            started(b"/nowhere/python7", Reason::RecordingOutOfReach, 5),
+        ];
         let pythons = [
             python(7, "/nowhere/python3", "musl"),
             python(8, "/nowhere/python4", "filtered"),
             python(9, "/nowhere/python4", "filtered"),
             python(10, "/nowhere/python5", "filtered"),
             python(11, "/nowhere/python6", "filtered"),
+            python(12, "/nowhere/python7", "filtered"),
         ];
         let found = rows(known, 4, &pythons, &BTreeMap::from([(10, 50), (11, 49)]));
         let found: Vec<_> =
@@ -119,6 +128,8 @@ mod tests {
                 ("/nowhere/python4", 2, true, 180, 200),
                 ("/nowhere/python3", 2, true, 90, 100),
                 ("/nowhere/python6", 1, true, 90, 100),
+                ("/nowhere/python7", 1, true, 90, 100),
+                ("/nowhere/python7", 5, false, 0, 0),
                 ("/nowhere/busybox", 3, false, 0, 0),
                 ("", 4, false, 0, 0)
             ]
