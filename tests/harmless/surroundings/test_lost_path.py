@@ -1,6 +1,7 @@
 """Programs that lose the way to their recording (another root, another user, a folder covered by a mount) and fork after that.
 
-The recording goes on in parent and children, and the program's table of descriptors is what it was, numbers included.
+The recording goes on in parent and children, and the program's table of descriptors is what it was, numbers included. A process that loses the
+way before genba sees it do so is counted.
 """
 
 import os
@@ -10,7 +11,7 @@ import pytest
 from both_ways import same_both_ways
 from inside import Inside
 from inside import inside as inside  # noqa: PLC0414  (fixture)
-from recording import Workshop
+from recording import Run, Workshop
 from seccomp import FILTER
 
 
@@ -84,6 +85,68 @@ def test_the_recording_goes_on_after_a_fork(workshop: Workshop, how: str) -> Non
     assert ended == ["exit"] * 6, run.check().stdout
     for function in ("in_the_parent", "in_the_child"):
         assert profile.sum("samples", lambda row: function in row.names()) > 0, function
+
+
+AT_ONCE = """
+import ctypes, os, sys, tempfile, time
+libc = ctypes.CDLL(None, use_errno=True)
+how, folder, children = sys.argv[1], sys.argv[2], int(sys.argv[3])
+empty = tempfile.mkdtemp(dir=folder).encode()
+SYS_CHROOT = 161
+
+def in_the_grandchild():
+    until = time.process_time() + 0.02
+    while time.process_time() < until: sum(range(1000))
+
+def lose():
+    if how == "root": os.chroot(empty)
+    elif how == "user": os.setuid(65534)
+    elif how == "effective user": os.seteuid(65534)
+    elif libc.syscall(SYS_CHROOT, empty) != 0: raise OSError(ctypes.get_errno(), how)
+
+for _ in range(children):
+    child = os.fork()
+    if child == 0:
+        lose()
+        if how == "unseen": os._exit(0)
+        below = os.fork()
+        if below == 0:
+            in_the_grandchild()
+            os._exit(0)
+        os._exit(os.waitpid(below, 0)[1] != 0)
+    assert os.waitpid(child, 0)[1] == 0
+print(1)
+"""
+CHILDREN = 20
+
+
+def lost_at_once(workshop: Workshop, how: str) -> Run:
+    if os.geteuid() != 0:
+        pytest.skip("only root can change the root and the user")
+    run = workshop.run(workshop.write("at_once.py", AT_ONCE), how, workshop.place.inside, str(CHILDREN))
+    assert run.answer() == 1, run.stderr
+    return run
+
+
+@pytest.mark.parametrize("how", ["root", "user", "effective user"])
+def test_the_recording_goes_on_where_that_is_a_child_s_first_act(workshop: Workshop, how: str) -> None:
+    """Before genba's thread in it has opened the recording, for which the call waits."""
+    run = lost_at_once(workshop, how)
+    ended = [process["ended"] for process in run.profile()["processes"]]
+    assert ended == ["exit"] * (1 + 2 * CHILDREN), run.check().stdout
+    assert run.profile().sum("samples", lambda row: "in_the_grandchild" in row.names()) > 0
+    assert "recording out of reach" not in {row["reason"] for row in run.report_json()["not_followed"]}
+
+
+def test_a_child_that_has_lost_the_way_unseen_is_recorded_or_counted(workshop: Workshop) -> None:
+    """genba wraps no raw system calls: where that one comes first, there is no way to the recording any more."""
+    run = lost_at_once(workshop, "unseen")
+    rows = run.report_json()["not_followed"]
+    assert {row["reason"] for row in rows} <= {"recording out of reach"} and not any(row["python"] for row in rows), rows
+    counted = sum(row["count"] for row in rows)
+    assert len(run.profile()["processes"]) + counted == 1 + CHILDREN, run.check().stdout
+    said = f"(recording out of reach){f' × {counted}' if counted > 1 else ''}"
+    assert not counted or said in run.report(), run.report()
 
 
 APART = """
