@@ -33,9 +33,9 @@ work()
 """
 WAYS = {
     "of all kinds": "[answer(libc.unshare, flags) for flags in (FS, FILES, TIME, THREAD, SIGHAND, VM, 1)]",
-    "namespace of users": "[answer(libc.unshare, USER), answer(libc.unshare, USER | MOUNTS)]",
-    "root": "[answer(libc.chroot, path) for path in (b'/nowhere', None)]",
-    "user": "[answer(call, *[-1] * count) for call, count in ((libc.setuid, 1), (libc.seteuid, 1), (libc.setreuid, 2), (libc.setresuid, 3))]",
+    "user": "[answer(libc.unshare, USER), answer(libc.unshare, USER | MOUNTS)]",
+    "another root": "[answer(libc.chroot, path) for path in (b'/nowhere', None)]",
+    "another user": "[answer(call, *[-1] * count) for call, count in ((libc.setuid, 1), (libc.seteuid, 1), (libc.setreuid, 2), (libc.setresuid, 3))]",
     "entered": "[enter(name) for name in ('mnt', 'user', 'net', 'uts', 'time')] + [answer(libc.setns, -1, 0)]",
 }
 

@@ -1,8 +1,9 @@
 //! Calls after which this process may find its recording no longer: it has another root, or is another user.
 //! Owns: `chroot` and `setuid` with its kin. Never: changes what they do, waits for a sampler that has its files. They may be called in signal
-//! handlers: nothing here takes memory or a lock.
+//! handlers and unwound by `pthread_cancel`: nothing here takes memory or a lock, or needs a drop.
 //!
-//! Other groups take the way from nobody who may change them: root needs none, and drops them before it becomes another user.
+//! Other groups take the way from nobody who may change them: root needs none, and drops them before it becomes another user. After `unshare` and
+//! `setns` the calling thread alone is elsewhere, and the sampler opens the recording where it was.
 
 use crate::process::files_over_fork;
 use crate::system::real::next;
@@ -13,8 +14,8 @@ macro_rules! once_opened {
         /// # Safety
         /// As libc's.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
-            let real = next!($text, unsafe extern "C" fn($($type),*) -> c_int, -1);
+        pub unsafe extern "C-unwind" fn $name($($argument: $type),*) -> c_int {
+            let real = next!($text, unsafe extern "C-unwind" fn($($type),*) -> c_int, -1);
             files_over_fork::await_opened();
             // SAFETY: libc's function with the caller's arguments.
             unsafe { real($($argument),*) }
