@@ -49,7 +49,7 @@ pub fn run(tid: u32, runs: usize, seed: u64) -> Result<Measured, String> {
     install()?;
     let mut sampler =
         Sampler { bench, tid, codes: Codes::new(), tables: Tables::default(), states: ThreadStates::default() };
-    sampler.states.refresh(&Guarded, &python);
+    sampler.states.refresh(&Guarded, &python, std::process::id());
     let mut measured = Measured { numbers: WAYS.map(|way| (way, Vec::new())).into(), tsc_per_ns: 0.0, python_cut: 0 };
     let mut chance = seed | 1;
     let begin = (Instant::now(), tsc());
@@ -129,7 +129,7 @@ impl Sampler {
         const WAIT_MAX: Duration = Duration::from_secs(20);
         let mut states = self.states.of(self.tid);
         if states.len == 0 {
-            self.states.refresh(&Guarded, python);
+            self.states.refresh(&Guarded, python, std::process::id());
             states = self.states.of(self.tid);
         }
         let question = Question {

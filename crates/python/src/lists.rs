@@ -1,17 +1,15 @@
 //! Which thread states belong to which thread, where the GILs lie and who holds them: read from outside, as hints.
-//! Owns: the lists. Never: believes a hint (the handler checks `native_thread_id` again), follows more than THREADS_MAX links.
+//! Owns: the lists. Never: believes a hint (the handler checks again whose they are), follows more than THREADS_MAX links.
 //! Keeps: I-07 (a bound that was reached is told).
 
 use crate::find::Python;
 use crate::layout::Layout;
 use crate::memory::{Address, Fault, Memory};
-use crate::thread_states::{States, THREAD_STATES_MAX};
+use crate::thread_states::{States, THREAD_STATES_MAX, ident_offset, owner};
 use rustc_hash::FxHashMap;
 
 const THREADS_MAX: usize = 20_000;
 const INTERPRETERS_MAX: usize = 64;
-/// `struct _ts`, 3.13 to 3.15: `thread_id` lies before `native_thread_id`.
-const IDENT_BEFORE: u64 = 8;
 
 /// Which bounds the lists of this process went beyond, ever.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
@@ -86,37 +84,42 @@ impl ThreadStates {
     }
 
     /// The threads that hold a GIL, or were the last to do so.
-    pub fn holders<'a, M: Memory>(&'a self, memory: &'a M, python: &'a Python) -> impl Iterator<Item = u32> + 'a {
+    pub fn holders<'a, M: Memory>(
+        &'a self,
+        memory: &'a M,
+        python: &'a Python,
+        pid: u32,
+    ) -> impl Iterator<Item = u32> + 'a {
         let layout = &python.layout;
-        self.gils.iter().filter_map(|gil| {
+        self.gils.iter().filter_map(move |gil| {
             let state = memory.address(gil.at(layout.gil.last_holder)).ok().filter(|state| !state.is_null())?;
-            memory.word(state.at(layout.threads.native_id)).ok().map(|tid| tid as u32)
+            owner(memory, layout, pid, state).ok()
         })
     }
 
-    /// Reads the lists again. They may change meanwhile: what could not be read is missing until the next time.
-    pub fn refresh<M: Memory>(&mut self, memory: &M, python: &Python) {
+    /// Reads the lists of the process `pid` again. They may change meanwhile: what could not be read is missing until the next time.
+    pub fn refresh<M: Memory>(&mut self, memory: &M, python: &Python, pid: u32) {
         self.by_tid.clear();
         self.by_ident.clear();
         self.gils.clear();
         self.shared.clear();
         self.threads = 0;
         self.heads = heads(memory, python).unwrap_or(0);
-        let _ = self.read(memory, python);
+        let _ = self.read(memory, python, pid);
     }
 
-    fn read<M: Memory>(&mut self, memory: &M, python: &Python) -> Result<(), Fault> {
+    fn read<M: Memory>(&mut self, memory: &M, python: &Python, pid: u32) -> Result<(), Fault> {
         let layout = &python.layout;
         let main = main_interpreter(memory, python)?;
         // The main interpreter is the oldest one and stands last in the list.
-        self.read_interpreter(memory, layout, main, true)?;
+        self.read_interpreter(memory, layout, pid, main, true)?;
         let mut interpreter = memory.address(python.runtime.at(layout.runtime.interpreters_head))?;
         for _ in 0..INTERPRETERS_MAX {
             if interpreter.is_null() {
                 break;
             }
             if interpreter != main {
-                self.read_interpreter(memory, layout, interpreter, false)?;
+                self.read_interpreter(memory, layout, pid, interpreter, false)?;
             }
             interpreter = memory.address(interpreter.at(layout.runtime.interpreter_next))?;
         }
@@ -128,6 +131,7 @@ impl ThreadStates {
         &mut self,
         memory: &M,
         layout: &Layout,
+        pid: u32,
         interpreter: Address,
         is_main: bool,
     ) -> Result<(), Fault> {
@@ -142,7 +146,7 @@ impl ThreadStates {
         let mut state = memory.address(interpreter.at(layout.runtime.threads_head))?;
         while !state.is_null() && self.threads < THREADS_MAX {
             self.threads += 1;
-            let tid = memory.word(state.at(layout.threads.native_id))? as u32;
+            let tid = owner(memory, layout, pid, state)?;
             let states = self.by_tid.entry(tid).or_default();
             states.more |= !states.add(state);
             if layout.minor >= 13 {
@@ -156,12 +160,6 @@ impl ThreadStates {
         self.beyond.threads |= !state.is_null();
         Ok(())
     }
-}
-
-/// Where a thread state keeps what `threading.get_ident` gives.
-#[must_use]
-pub fn ident_offset(layout: &Layout) -> u64 {
-    layout.threads.ident.unwrap_or(layout.threads.native_id - IDENT_BEFORE)
 }
 
 /// It stands behind the head of the list (CPython 3.11 to 3.15, pycore_runtime.h, `struct pyinterpreters`). Before it is made nothing is

@@ -1,6 +1,11 @@
 //! Which thread states are the present thread's: with sub-interpreters one thread has several, and the frames of all of them lie
-//! on its one stack. Owns: the choice among the sampler's hints, the search for a newer one. Never: believes a hint unchecked.
+//! on its one stack. Owns: whose a thread state is, the choice among the sampler's hints, the search for a newer one.
+//! Never: believes a hint unchecked.
 //! Keeps: I-06, I-07. Source: CPython 3.11 to 3.15, Include/cpython/pystate.h, Python/pystate.c (`tstate_activate`, `bind_gilstate_tstate`).
+//!
+//! A thread state bears the number of its thread. In a child that C code forked past CPython (uWSGI's workers), those of the first thread
+//! still bear that of the thread that forked it. But they name its descriptor (`pthread_self`), too, which is the same one in the child:
+//! there a fork writes the new number, and 0 into those of the threads that the child has not (glibc, sysdeps/nptl/fork.h).
 
 use crate::layout::{CurrentFrame, Layout};
 use crate::memory::{Address, Fault, Memory};
@@ -17,6 +22,10 @@ const THREAD_STATE_BYTES_MAX: u64 = 1024;
 const FIRST_STACK_BYTES: u64 = 64 << 20;
 /// Flag of a thread state: it is the last one that its thread activated. It stays set while the thread waits.
 const BOUND_GILSTATE: u32 = 1 << 3;
+/// `struct _ts`, 3.13 to 3.15: `thread_id` lies before `native_thread_id`.
+const IDENT_BEFORE: u64 = 8;
+/// glibc's descriptor of a thread, x86-64: `tid` lies behind the head of 704 bytes and a list's two pointers (nptl/descr.h).
+const DESCRIPTOR_TID: u64 = 704 + 16;
 
 /// The thread states of one thread, read from outside; more than one with sub-interpreters.
 #[derive(Clone, Copy, Debug)]
@@ -82,6 +91,43 @@ impl OwnStates {
     }
 }
 
+/// Where a thread state keeps what `threading.get_ident` gives: the address of its thread's descriptor.
+#[must_use]
+#[inline(always)]
+pub fn ident_offset(layout: &Layout) -> u64 {
+    layout.threads.ident.unwrap_or(layout.threads.native_id.wrapping_sub(IDENT_BEFORE))
+}
+
+/// Whether the thread state names the descriptor of the process's first thread. One that no thread has taken yet names none.
+#[inline(always)]
+fn is_of_first<M: Memory>(memory: &M, layout: &Layout, pid: u32, state: Address) -> bool {
+    let Ok(descriptor) = memory.address(state.at(ident_offset(layout))) else { return false };
+    !descriptor.is_null() && memory.half(descriptor.at(DESCRIPTOR_TID)) == Ok(pid)
+}
+
+/// Whether the thread state is that of the thread `tid`. Also where that thread has the number that those of the first one still bear.
+#[inline(always)]
+pub fn is_own<M: Memory>(memory: &M, layout: &Layout, pid: u32, tid: u32, state: Address) -> bool {
+    let Ok(number) = memory.word(state.at(layout.threads.native_id)) else { return false };
+    if number == u64::from(pid) {
+        tid == pid
+    } else if tid == pid {
+        is_of_first(memory, layout, pid, state)
+    } else {
+        number == u64::from(tid) && !is_of_first(memory, layout, pid, state)
+    }
+}
+
+/// The thread whose thread state it is.
+///
+/// # Errors
+/// `Fault`: it could not be read.
+pub fn owner<M: Memory>(memory: &M, layout: &Layout, pid: u32, state: Address) -> Result<u32, Fault> {
+    let number = memory.word(state.at(layout.threads.native_id))?;
+    let is_first = number != u64::from(pid) && is_of_first(memory, layout, pid, state);
+    Ok(if is_first { pid } else { number as u32 })
+}
+
 /// Collects the thread states of `thread.tid`. `stack_low`: its stack pointer, 0 when it is not known.
 ///
 /// # Errors
@@ -94,10 +140,9 @@ pub fn find<M: Memory>(
     stack_low: u64,
     found: &mut OwnStates,
 ) -> Result<(), PythonEnd> {
-    let tid = u64::from(thread.tid);
     let (mut own, mut has_current) = (None, false);
     for hint in thread.states.iter() {
-        if memory.word(hint.at(layout.threads.native_id)) == Ok(tid) {
+        if is_own(memory, layout, thread.pid, thread.tid, hint) {
             own = own.or(Some(hint));
             has_current = has_current || is_current(memory, layout, hint);
             if has_frames(memory, layout, hint) {
@@ -108,7 +153,7 @@ pub fn find<M: Memory>(
     let own = own.ok_or(PythonEnd::NoThreadState)?;
     if thread.states.more || !has_current {
         // The thread entered another interpreter after the sampler read the lists, or never ran Python yet.
-        search(memory, layout, tid, found)?;
+        search(memory, layout, thread, found)?;
     }
     if thread.states.len == 1 && found.len <= 1 {
         // The usual case: no sub-interpreter, whatever stack the thread runs on.
@@ -153,17 +198,22 @@ fn newest_cframe<M: Memory>(memory: &M, cframe: u64, state: Address) -> Option<u
     (newest.wrapping_sub(state.0) >= THREAD_STATE_BYTES_MAX).then_some(newest)
 }
 
-/// Adds the thread states of `tid` that stand at the heads of the interpreters' lists. A list that changes meanwhile ends the search:
+/// Adds the thread states of `thread.tid` that stand at the heads of the interpreters' lists. A list that changes meanwhile ends the search:
 /// what it would have found is not this thread's, which stands still.
 #[inline(never)]
-fn search<M: Memory>(memory: &M, layout: &Layout, tid: u64, found: &mut OwnStates) -> Result<(), PythonEnd> {
+fn search<M: Memory>(
+    memory: &M,
+    layout: &Layout,
+    thread: &ThreadHints,
+    found: &mut OwnStates,
+) -> Result<(), PythonEnd> {
     let mut next_interpreter = memory.address(Address(layout.runtime.address).at(layout.runtime.interpreters_head));
     for _ in 0..INTERPRETERS_MAX {
         let Some(interpreter) = next_interpreter.ok().filter(|interpreter| !interpreter.is_null()) else { break };
         let mut next = memory.address(interpreter.at(layout.runtime.threads_head));
         for _ in 0..NEWEST_MAX {
             let Some(state) = next.ok().filter(|state| !state.is_null()) else { break };
-            if memory.word(state.at(layout.threads.native_id)) == Ok(tid) && has_frames(memory, layout, state) {
+            if is_own(memory, layout, thread.pid, thread.tid, state) && has_frames(memory, layout, state) {
                 found.add(state)?;
             }
             next = memory.address(state.at(layout.threads.next));
@@ -173,10 +223,10 @@ fn search<M: Memory>(memory: &M, layout: &Layout, tid: u64, found: &mut OwnState
     Ok(())
 }
 
-/// All thread states with the number of `tid`, for who has no hints of the sampler's. They are hints, too: lists change. The loop ends after
+/// All thread states of `thread.tid`, for who has no hints of the sampler's. They are hints, too: lists change. The loop ends after
 /// `LISTED_MAX` thread states.
-pub fn of_thread<M: Memory>(memory: &M, layout: &Layout, tid: u32, states: &mut States) {
-    *states = States::EMPTY;
+pub fn of_thread<M: Memory>(memory: &M, layout: &Layout, thread: &mut ThreadHints) {
+    thread.states = States::EMPTY;
     let mut left = LISTED_MAX;
     let mut next_interpreter = memory.address(Address(layout.runtime.address).at(layout.runtime.interpreters_head));
     for _ in 0..INTERPRETERS_MAX {
@@ -187,8 +237,8 @@ pub fn of_thread<M: Memory>(memory: &M, layout: &Layout, tid: u32, states: &mut 
                 return;
             }
             left -= 1;
-            if memory.word(state.at(layout.threads.native_id)) == Ok(u64::from(tid)) && !states.add(state) {
-                states.more = true;
+            if is_own(memory, layout, thread.pid, thread.tid, state) && !thread.states.add(state) {
+                thread.states.more = true;
                 return;
             }
             next = memory.address(state.at(layout.threads.next));
@@ -247,8 +297,7 @@ pub fn in_gc<M: Memory>(memory: &M, layout: &Layout, thread_state: Address) -> R
 /// The same of a thread that is in no Python frame: the interpreter collects what is left when it ends.
 #[inline(always)]
 pub fn in_gc_without_frames<M: Memory>(memory: &M, layout: &Layout, thread: &ThreadHints) -> bool {
-    let mut own =
-        thread.states.iter().filter(|hint| memory.word(hint.at(layout.threads.native_id)) == Ok(u64::from(thread.tid)));
+    let mut own = thread.states.iter().filter(|hint| is_own(memory, layout, thread.pid, thread.tid, *hint));
     own.any(|hint| in_gc(memory, layout, hint) == Ok(true))
 }
 

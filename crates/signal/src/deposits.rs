@@ -56,6 +56,6 @@ pub fn leave(question: impl Fn() -> Option<Question>, registers: Registers, caus
 
 fn find_states<M: Memory>(memory: &M, tables: Tables, question: &mut Question) {
     if let Some(layout) = tables.layout {
-        thread_states::of_thread(memory, layout, question.thread.tid, &mut question.thread.states);
+        thread_states::of_thread(memory, layout, &mut question.thread);
     }
 }

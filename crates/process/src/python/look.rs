@@ -13,7 +13,7 @@ use genba_python::stack::merge::{self, Circumstances, Mark, Python as Entry};
 pub use genba_python::stack::walked::PythonEnd;
 use genba_python::stack::walked::{PYTHON_MAX, PythonEntry, PythonWord};
 use genba_python::symbols::Symbols;
-use genba_python::thread_states::{self, OwnStates, ThreadHints, in_gc};
+use genba_python::thread_states::{self, OwnStates, ThreadHints, in_gc, owner};
 
 use crate::kernel::refusal::Refusal;
 use crate::kernel::registers::Registers;
@@ -137,7 +137,7 @@ impl Looker {
         let mut misfits = 0;
         for _ in 0..TRIES {
             memory.forget();
-            self.states.refresh(memory, python);
+            self.states.refresh(memory, python, facts.own_pid());
             let first = |tid: &u32| Some(self.states.of(*tid)).filter(|states| states.len > 0);
             let states = tids.iter().filter_map(first).flat_map(|states| states.addresses.into_iter().take(states.len));
             let judged: Vec<bool> = states.filter_map(|state| check::fits(memory, python, state)).collect();
@@ -307,12 +307,11 @@ impl Looker {
         if let Some(tid) = self.states.with_ident(ident) {
             return Some(tid);
         }
-        let Interpreter { memory, python, .. } = &self.interpreter;
-        let threads = &python.layout.threads;
-        let offset = threads.ident?;
+        let Interpreter { memory, python, facts, .. } = &self.interpreter;
+        let offset = python.layout.threads.ident?;
         let has_ident = |state: &&Address| memory.word(state.at(offset)) == Ok(ident);
         let state = self.all_states.iter().find(has_ident)?;
-        memory.word(state.at(threads.native_id)).ok().map(|tid| tid as u32)
+        owner(memory, &python.layout, facts.own_pid(), *state).ok()
     }
 
     /// The lock that a thread waits for by way of this futex, among the values of its innermost Python frame: before 3.14 CPython has no list
@@ -336,12 +335,12 @@ impl Looker {
     /// The thread that holds the GIL that this one waits for, by Python's number for it.
     #[must_use]
     pub fn holder_for(&self, task: &Task) -> Option<u32> {
-        let Interpreter { memory, python, .. } = &self.interpreter;
+        let Interpreter { memory, python, facts, .. } = &self.interpreter;
         let states = self.states.of(task.own_tid);
         let mut own = states.addresses.into_iter().take(states.len);
         own.find_map(|state| {
             let holder = gil_holder(memory, &python.layout, state).ok().flatten()?;
-            memory.word(holder.at(python.layout.threads.native_id)).ok().map(|tid| tid as u32)
+            owner(memory, &python.layout, facts.own_pid(), holder).ok()
         })
     }
 }

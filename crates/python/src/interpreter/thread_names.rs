@@ -9,9 +9,8 @@
 use crate::code_capture::{Tail, locate};
 use crate::find::Python;
 use crate::interpreter::objects::Objects;
-use crate::lists::ident_offset;
 use crate::memory::{Address, Fault, Memory};
-use crate::thread_states::States;
+use crate::thread_states::{ThreadHints, ident_offset, is_own};
 
 /// Interpreters whose dict is kept in mind.
 const KNOWN_MAX: usize = 64;
@@ -37,18 +36,23 @@ impl ThreadNames {
         self.known.iter_mut().for_each(|known| known.is_sought = false);
     }
 
-    /// One look at the name of the thread `tid`, whose thread states `states` are: the address of the str, and its letters. `None`: `threading`
-    /// does not know it, or it changes at this moment. Two looks that are equal make a name, the second with no memory kept from the first.
-    pub fn look<M: Memory>(&mut self, memory: &M, python: &Python, tid: u32, states: &States) -> Option<(u64, String)> {
+    /// One look at the name of this thread: the address of the str, and its letters. `None`: `threading` does not know it, or it changes at
+    /// this moment. Two looks that are equal make a name, the second with no memory kept from the first.
+    pub fn look<M: Memory>(&mut self, memory: &M, python: &Python, thread: &ThreadHints) -> Option<(u64, String)> {
         let objects = Objects { memory, python };
-        let mut own = states.addresses.iter().take(states.len).copied();
-        own.find_map(|state| self.named(&objects, tid, state))
+        let mut own = thread.states.addresses.iter().take(thread.states.len).copied();
+        own.find_map(|state| self.named(&objects, thread, state))
     }
 
     /// The address of the str, and its letters.
-    fn named<M: Memory>(&mut self, objects: &Objects<M>, tid: u32, state: Address) -> Option<(u64, String)> {
+    fn named<M: Memory>(
+        &mut self,
+        objects: &Objects<M>,
+        thread: &ThreadHints,
+        state: Address,
+    ) -> Option<(u64, String)> {
         let layout = &objects.python.layout;
-        let is_own = || objects.memory.word(state.at(layout.threads.native_id)) == Ok(u64::from(tid));
+        let is_own = || is_own(objects.memory, layout, thread.pid, thread.tid, state);
         if !is_own() {
             return None;
         }

@@ -91,11 +91,11 @@ pub struct Frame {
     pub first_line: u32,
 }
 
-/// Finds the interpreter and walks over the frames of these threads. None: there is none that is known.
+/// Finds the interpreter and walks over the frames of these threads, the first one first. None: there is none that is known.
 pub fn look<From: Memory + Symbols>(from: &From, tids: &[u32]) -> Option<Look> {
     let Found::Yes { python, version } = find(from, from) else { return None };
     let mut states = ThreadStates::default();
-    states.refresh(from, &python);
+    states.refresh(from, &python, tids.first().copied().unwrap_or(0));
     let mut threads = Vec::new();
     for &tid in tids {
         let own = states.of(tid);

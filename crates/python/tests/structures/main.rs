@@ -2,6 +2,8 @@
 
 mod beyond;
 #[cfg(feature = "std")]
+mod forked;
+#[cfg(feature = "std")]
 mod image;
 #[cfg(feature = "std")]
 mod images;

@@ -72,8 +72,10 @@ impl Sampler {
     pub(super) fn refresh_states(&mut self) {
         let before = self.states.beyond;
         match self.reading() {
-            Reading::Guarded => self.states.refresh(&Guarded, &self.python),
-            Reading::ByKernel => self.states.refresh(&ByKernel::new(self.pid, &Blocks::zeroed()), &self.python),
+            Reading::Guarded => self.states.refresh(&Guarded, &self.python, self.pid),
+            Reading::ByKernel => {
+                self.states.refresh(&ByKernel::new(self.pid, &Blocks::zeroed()), &self.python, self.pid);
+            }
         }
         for text in self.states.beyond.since(before) {
             self.recorder.mark(proto::MarkKind::Note, &text, 0);
@@ -87,11 +89,11 @@ impl Sampler {
             return;
         }
         let (tid, pid, reading) = (self.threads[index].tid, self.pid, self.reading());
-        let states = self.states.of(tid);
+        let thread = ThreadHints { pid, tid, states: self.states.of(tid) };
         let (names, python) = (&mut self.names, &self.python);
         let mut look = || match reading {
-            Reading::Guarded => names.look(&Guarded, python, tid, &states),
-            Reading::ByKernel => names.look(&ByKernel::new(pid, &Blocks::zeroed()), python, tid, &states),
+            Reading::Guarded => names.look(&Guarded, python, &thread),
+            Reading::ByKernel => names.look(&ByKernel::new(pid, &Blocks::zeroed()), python, &thread),
         };
         let (first, second) = (look(), look());
         let found = second.filter(|second| first.as_ref() == Some(second));

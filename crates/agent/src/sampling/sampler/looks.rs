@@ -54,9 +54,9 @@ impl Sampler {
     /// Who holds a GIL runs Python: its clock is read on every tick, however long it slept before.
     pub(super) fn look_out_for_holders(&mut self) {
         let holders: Vec<u32> = match self.reading() {
-            Reading::Guarded => self.states.holders(&Guarded, &self.python).collect(),
+            Reading::Guarded => self.states.holders(&Guarded, &self.python, self.pid).collect(),
             Reading::ByKernel => {
-                self.states.holders(&ByKernel::new(self.pid, &Blocks::zeroed()), &self.python).collect()
+                self.states.holders(&ByKernel::new(self.pid, &Blocks::zeroed()), &self.python, self.pid).collect()
             }
         };
         for holder in holders {
