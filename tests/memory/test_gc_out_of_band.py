@@ -111,11 +111,11 @@ def test_they_run_behind_responses(inside: Inside, server: tuple[str, ...]) -> N
         assert len(behind) == REQUESTS and all(row["collected"] >= 3000 for row in behind)
 
 
-@on("3.13")
-def test_behind_requests_of_uwsgi(inside: Inside) -> None:
+def collections_in_uwsgi(inside: Inside, module: str) -> list[dict[str, Any]]:
+    """Of REQUESTS requests to the application of that module."""
     packages = package_folder(inside.workshop, "uwsgidecorators.py")
     workshop = inside.workshop
-    target = [workshop.interpreter.path, workshop.program("tests/programs/uwsgi_alone.py"), "--wsgi", "behind_uwsgi", "--die-on-term"]
+    target = [workshop.interpreter.path, workshop.program("tests/programs/uwsgi_alone.py"), "--wsgi", module, "--die-on-term"]
     target += ["--http-socket", "127.0.0.1:0", "--master", "--processes", "1", "--pidfile", "served.pid"]
     path = f"{paths(inside)}:{packages}"
     process = workshop.start(target, ["--gc", "-o", "served.genba"], {"PYTHONPATH": path})
@@ -128,7 +128,20 @@ def test_behind_requests_of_uwsgi(inside: Inside) -> None:
         run = workshop.finish(process, "served.genba")
     finally:
         process.kill()
-    rows = collections(run)
+    return collections(run)
+
+
+@on("3.13")
+def test_within_requests_of_uwsgi(inside: Inside) -> None:
+    """As it is without its hook."""
+    rows = collections_in_uwsgi(inside, "slow")
+    assert len(within_requests(rows)) >= REQUESTS // 2 and behind_responses(rows) == []
+    assert {row["reason"] for row in within_requests(rows)} <= {"threshold", "unknown"}
+
+
+@on("3.13")
+def test_behind_requests_of_uwsgi(inside: Inside) -> None:
+    rows = collections_in_uwsgi(inside, "behind_uwsgi")
     asked = [row for row in rows if row["collected"] >= 3000]
     # The last one may come after the order to end.
     assert within_requests(rows) == [] and REQUESTS - 1 <= len(asked) <= REQUESTS
