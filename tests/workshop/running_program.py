@@ -36,8 +36,8 @@ class Program:
             self.workshop.runs.append(Run(0, "", done.stderr, recording))
         return done
 
-    def recorded(self, name: str, *flags: str) -> Run:
-        done = self.attach(name, *flags)
+    def recorded(self, name: str, *flags: str, pid: int | None = None) -> Run:
+        done = self.attach(name, *flags, pid=pid)
         assert done.returncode == 0, done.stderr
         return self.workshop.runs[-1]
 
