@@ -51,19 +51,19 @@ impl Sampler {
         true
     }
 
-    /// In words, why no thread can be looked at with them.
+    /// In words, why no thread can be looked at with them, or nothing written.
     pub(super) fn take_files(&mut self, files: Option<files_over_fork::Files>) -> Result<(), &'static str> {
         let (recording, proc) = files.map_or((None, None), |files| (Some(files.recording), files.proc));
-        if recording.is_none()
-            && !self.recorder.is_started()
-            && let Some(programs) = handed::programs()
-        {
-            // Nothing of this process can be in its recording: that there was one is in the run's table, which a fork inherits.
-            programs.add(Reason::RecordingOutOfReach, self.start.executable.as_bytes());
-        }
+        let is_unwritten = recording.is_none() && !self.recorder.is_started();
         self.recorder.set_file(recording);
         let tasks = Tasks::of(proc.as_ref());
         self.proc = proc;
+        if is_unwritten && let Some(programs) = handed::programs() {
+            // Nothing of this process can be in its recording: that there was one is in the run's table, which a fork inherits. The sampler ends,
+            // so that each is counted once, and its children are not.
+            programs.add(Reason::RecordingOutOfReach, self.start.executable.as_bytes());
+            return Err("its recording is out of reach");
+        }
         self.tasks = Some(tasks?);
         Ok(())
     }
