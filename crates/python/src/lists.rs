@@ -5,7 +5,7 @@
 use crate::find::Python;
 use crate::layout::Layout;
 use crate::memory::{Address, Fault, Memory};
-use crate::thread_states::{States, THREAD_STATES_MAX, ident_offset, owner};
+use crate::thread_states::{States, THREAD_STATES_MAX, ident_offset, is_of_first, owner};
 use rustc_hash::FxHashMap;
 
 const THREADS_MAX: usize = 20_000;
@@ -45,6 +45,8 @@ pub struct ThreadStates {
     /// 3.11, 3.12: the thread states of sub-interpreters, which any thread may use. No more than a question holds.
     shared: Vec<Address>,
     threads: usize,
+    /// The descriptor of the process's first thread, once a thread state named it.
+    first: Option<u64>,
     /// The heads of the lists when they were read.
     heads: u64,
     pub beyond: Beyond,
@@ -146,11 +148,13 @@ impl ThreadStates {
         let mut state = memory.address(interpreter.at(layout.runtime.threads_head))?;
         while !state.is_null() && self.threads < THREADS_MAX {
             self.threads += 1;
-            let tid = owner(memory, layout, pid, state)?;
+            let descriptor = memory.word(state.at(ident_offset(layout)))?;
+            let tid = self.owner(memory, layout, pid, state, descriptor)?;
             let states = self.by_tid.entry(tid).or_default();
             states.more |= !states.add(state);
             if layout.minor >= 13 {
-                self.by_ident.insert(memory.word(state.at(ident_offset(layout)))?, tid);
+                // The newest comes first: in a child that C code forked it may have the stack of a thread that is not there.
+                self.by_ident.entry(descriptor).or_insert(tid);
             }
             if layout.threads.ident.is_some() && !is_main && self.shared.len() < THREAD_STATES_MAX {
                 self.shared.push(state);
@@ -159,6 +163,26 @@ impl ThreadStates {
         }
         self.beyond.threads |= !state.is_null();
         Ok(())
+    }
+
+    /// The thread whose thread state it is, which names this descriptor. Each descriptor lies on a page of its own: as soon as the first thread's
+    /// is known, no other one is read.
+    fn owner<M: Memory>(
+        &mut self,
+        memory: &M,
+        layout: &Layout,
+        pid: u32,
+        state: Address,
+        descriptor: u64,
+    ) -> Result<u32, Fault> {
+        if self.first.is_some_and(|first| first != descriptor) {
+            return Ok(memory.word(state.at(layout.threads.native_id))? as u32);
+        }
+        let tid = owner(memory, layout, pid, state)?;
+        if self.first.is_none() && tid == pid && is_of_first(memory, layout, pid, state) {
+            self.first = Some(descriptor);
+        }
+        Ok(tid)
     }
 }
 

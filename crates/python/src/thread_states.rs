@@ -5,7 +5,7 @@
 //!
 //! A thread state bears the number of its thread. In a child that C code forked past CPython (uWSGI's workers), those of the first thread
 //! still bear that of the thread that forked it. But they name its descriptor (`pthread_self`), too, which is the same one in the child:
-//! there a fork writes the new number, and 0 into those of the threads that the child has not (glibc, sysdeps/nptl/fork.h).
+//! there a fork writes the new number. Those of the threads that the child has not say 0 (glibc, sysdeps/nptl/fork.h), or still an older number.
 
 use crate::layout::{CurrentFrame, Layout};
 use crate::memory::{Address, Fault, Memory};
@@ -100,7 +100,7 @@ pub fn ident_offset(layout: &Layout) -> u64 {
 
 /// Whether the thread state names the descriptor of the process's first thread. One that no thread has taken yet names none.
 #[inline(always)]
-fn is_of_first<M: Memory>(memory: &M, layout: &Layout, pid: u32, state: Address) -> bool {
+pub fn is_of_first<M: Memory>(memory: &M, layout: &Layout, pid: u32, state: Address) -> bool {
     let Ok(descriptor) = memory.address(state.at(ident_offset(layout))) else { return false };
     !descriptor.is_null() && memory.half(descriptor.at(DESCRIPTOR_TID)) == Ok(pid)
 }

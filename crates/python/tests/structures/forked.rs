@@ -6,6 +6,7 @@ use genba_python::layout::Layout;
 use genba_python::lists::ThreadStates;
 use genba_python::memory::{Address, Fault, Memory};
 use genba_python::thread_states::{OwnStates, States, ThreadHints, find, ident_offset, of_thread, owner};
+use std::cell::Cell;
 use std::collections::HashMap;
 
 /// glibc's descriptor of a thread has its number there.
@@ -29,6 +30,21 @@ struct Words(HashMap<u64, u64>);
 impl Memory for Words {
     fn word(&self, address: Address) -> Result<u64, Fault> {
         self.0.get(&address.0).copied().ok_or(Fault)
+    }
+}
+
+/// Counts reads of descriptors.
+struct Counted<'a> {
+    words: &'a Words,
+    descriptors: Cell<u32>,
+}
+
+impl Memory for Counted<'_> {
+    fn word(&self, address: Address) -> Result<u64, Fault> {
+        if address >= descriptor(0) {
+            self.descriptors.set(self.descriptors.get() + 1);
+        }
+        self.words.word(address)
     }
 }
 
@@ -148,5 +164,29 @@ fn one_that_no_thread_has_taken_yet_names_no_descriptor() {
         words.0.insert(state(0).at(ident_offset(layout)).0, 0);
         words.0.insert(DESCRIPTOR_TID, u64::from(CHILD));
         assert_eq!(own(layout, &words, CHILD), [state(1)]);
+    }
+}
+
+#[test]
+fn no_descriptor_is_read_once_the_first_thread_s_is_known() {
+    for layout in &LAYOUTS {
+        let words = process(layout, &[(LATER, Some(LATER)), (OTHER, Some(OTHER)), (CHILD, Some(CHILD))]);
+        let memory = Counted { words: &words, descriptors: Cell::new(0) };
+        let mut states = ThreadStates::default();
+        states.refresh(&memory, &python(layout), CHILD);
+        assert!(memory.descriptors.replace(0) > 0);
+        states.refresh(&memory, &python(layout), CHILD);
+        assert_eq!(memory.descriptors.get(), 0);
+        assert_eq!([LATER, OTHER, CHILD].map(|tid| states.of(tid).len), [1, 1, 1]);
+    }
+}
+
+#[test]
+fn a_new_thread_on_the_stack_of_one_that_is_gone_is_the_one_with_its_ident() {
+    for layout in LAYOUTS.iter().filter(|layout| layout.minor >= 13) {
+        let mut words = process(layout, &[(LATER, Some(LATER)), (OTHER, None), (FORKER, Some(CHILD))]);
+        words.0.insert(state(1).at(ident_offset(layout)).0, descriptor(0).0);
+        assert_eq!(listed(layout, &words).with_ident(descriptor(0).0), Some(LATER));
+        assert_eq!(own(layout, &words, CHILD), [state(2)]);
     }
 }
