@@ -148,13 +148,13 @@ impl ThreadStates {
         let mut state = memory.address(interpreter.at(layout.runtime.threads_head))?;
         while !state.is_null() && self.threads < THREADS_MAX {
             self.threads += 1;
-            let descriptor = memory.word(state.at(ident_offset(layout)))?;
+            let descriptor = memory.word(state.at(ident_offset(layout))).ok();
             let tid = self.owner(memory, layout, pid, state, descriptor)?;
             let states = self.by_tid.entry(tid).or_default();
             states.more |= !states.add(state);
             if layout.minor >= 13 {
                 // The newest comes first: in a child that C code forked it may have the stack of a thread that is not there.
-                self.by_ident.entry(descriptor).or_insert(tid);
+                self.by_ident.entry(descriptor.ok_or(Fault)?).or_insert(tid);
             }
             if layout.threads.ident.is_some() && !is_main && self.shared.len() < THREAD_STATES_MAX {
                 self.shared.push(state);
@@ -165,22 +165,22 @@ impl ThreadStates {
         Ok(())
     }
 
-    /// The thread whose thread state it is, which names this descriptor. Each descriptor lies on a page of its own: as soon as the first thread's
-    /// is known, no other one is read.
+    /// The thread whose thread state it is. `descriptor`: the one that it names. Each lies on a page of its own: once the first thread's is known,
+    /// no other one is read.
     fn owner<M: Memory>(
         &mut self,
         memory: &M,
         layout: &Layout,
         pid: u32,
         state: Address,
-        descriptor: u64,
+        descriptor: Option<u64>,
     ) -> Result<u32, Fault> {
-        if self.first.is_some_and(|first| first != descriptor) {
+        if self.first.is_some() && self.first != descriptor {
             return Ok(memory.word(state.at(layout.threads.native_id))? as u32);
         }
         let tid = owner(memory, layout, pid, state)?;
         if self.first.is_none() && tid == pid && is_of_first(memory, layout, pid, state) {
-            self.first = Some(descriptor);
+            self.first = descriptor;
         }
         Ok(tid)
     }
