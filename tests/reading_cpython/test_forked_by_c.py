@@ -124,7 +124,7 @@ def test_from_outside(workshop: Workshop) -> None:
     with started(workshop, workshop.write("forks.py", FORKS), "goes on") as program:
         [pid] = map(int, Path(f"/proc/{program.pid}/task/{program.pid}/children").read_text().split())
         [process] = json.loads(genba_said("dump", str(pid), "--format", "json"))["processes"]
-        profile = program.recorded("child.genba", "--duration", "500ms", "--quiet", pid=pid).profile()
+        profile = program.recorded("child.genba", "--duration", "500ms", "--rate", "1000", "--quiet", pid=pid).profile()
         assert program.end() == {}
     [thread] = process["threads"]
     names = [frame["name"] for frame in thread["frames"]]
