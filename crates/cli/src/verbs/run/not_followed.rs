@@ -35,9 +35,8 @@ pub fn rows(
         let is_same = |row: &proto::NotFollowed| row.name == path && row.reason == python.reason;
         // Not the row of processes that have the library: this one has none.
         let is_started = |row: &proto::NotFollowed| !row.python && row.reason != RECORDING_OUT_OF_REACH;
-        let known = rows
-            .iter()
-            .position(|row| is_same(row) || is_started(row) && whole(&row.name) == python.executable);
+        let known =
+            rows.iter().position(|row| is_same(row) || is_started(row) && whole(&row.name) == python.executable);
         match known.and_then(|at| Some((at, rows.get_mut(at)?))) {
             Some((at, row)) => {
                 // Whoever started the others has counted each start.
