@@ -78,6 +78,7 @@ for (const [motion, moves] of [["reduce", false], ["no-preference", true]]) {
     // Under `before`: nine tenths of the width.
     const place = [box.x + box.width * 0.1, box.y + 6 * 22 + 11];
     await page.mouse.move(...place);
+    const whole = await picture(page);
     await page.evaluate(() => {
       window.isHolding = true;
     });
@@ -86,7 +87,9 @@ for (const [motion, moves] of [["reduce", false], ["no-preference", true]]) {
     const first = await picture(page);
     await frames(page);
     assert.equal(await selected(page), "bytes.__getitem__");
-    assert.equal(await picture(page) !== first, moves);
+    const last = await picture(page);
+    assert.ok(last !== whole, "nothing was drawn");
+    assert.equal(last !== first, moves);
     await closed(page);
   });
 }
