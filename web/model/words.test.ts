@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { madeProfile } from "./tables/made";
 import type { BoxIndex, Count, Ns, Px, Share, Weighed, Weight } from "./units";
 import { buildTree, placeOf, share } from "./tree/tree";
-import { accountingWords, bytesWords, callersWords, cells, countWords, exactWords, fitted, intervalWords, keptWords, paceWords, placeNature, placeWhere, shareWords, shown, stateName, timeWords, visible } from "./words";
+import { accountingWords, bytesWords, callersWords, cells, coresWords, countWords, exactWords, fitted, intervalWords, keptWords, paceWords, partWords, placeNature, placeWhere, shareWords, shown, stateName, timeWords, visible } from "./words";
 
 test("times carry a unit and at most three digits", () => {
   const said = [0, 999, 1_000, 12_345, 999_600, 1_970_000_000, 61_234_000_000].map((ns) => timeWords(ns as Ns));
@@ -17,6 +17,7 @@ test("times carry a unit and at most three digits", () => {
 /** Of each subject rows of numbers, and behind them what is said. */
 type Figures = Readonly<Record<string, readonly (readonly (number | string)[])[]>>;
 
+/** But for a share below 0.05 %, which is `< 0.1 %` on the page alone: the terminal says `0.0 %`. */
 test("numbers are said as in the terminal", () => {
   const figures = JSON.parse(readFileSync("../testdata/page/figures.json", "utf8")) as Figures;
   const said: Readonly<Record<string, (numbers: readonly number[]) => string>> = {
@@ -30,6 +31,11 @@ test("numbers are said as in the terminal", () => {
   for (const [subject, rows] of Object.entries(figures)) {
     assert.deepEqual(rows.map((row) => said[subject]?.(row.slice(0, -1) as number[])), rows.map((row) => row.at(-1)), subject);
   }
+});
+
+test("parts and cores between two numbers become the even one, as the terminal rounds them", () => {
+  assert.deepEqual([0.125, 0.375, 0.625].map((part) => partWords(part as Share)), ["12 %", "38 %", "62 %"]);
+  assert.deepEqual([0.125, 0.375, 1, 2.625].map(coresWords), ["0.12 cores", "0.38 cores", "1.00 core", "2.62 cores"]);
 });
 
 interface Accounted {

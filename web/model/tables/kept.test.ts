@@ -71,7 +71,7 @@ test("filters keep what the flags of the report keep", () => {
   const { profile: tables } = JSON.parse(readFileSync("../testdata/page/moments.json", "utf8")) as { readonly profile: unknown };
   const profile = decodeProfile({ field: "", value: tables });
   const golden = JSON.parse(readFileSync("../testdata/page/filters.json", "utf8")) as readonly Asked[];
-  assert.equal(golden.length, 8);
+  assert.ok(golden.length > 0);
   for (const asked of golden) {
     const process = asked.process === null ? null : (profile.processes.findIndex(({ pid }) => pid === asked.process) as ProcessIndex);
     const thread = asked.thread === null ? null : (profile.threads.findIndex(({ tid }) => tid === asked.thread) as ThreadIndex);
