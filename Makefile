@@ -103,7 +103,7 @@ golden: ## write the newest format's golden recording to build/ and compare; ear
 	@newest=$$(ls testdata/golden/v*.genba | sort -V | tail -n 1); cmp build/golden.genba "$$newest" && echo "same as $$newest"
 
 # Tests of Rust write them, and those of web/ read them, so that no number of the viewer is another one than the terminal's.
-golden-page: ## write testdata/page anew, but for figures.json, accounting.json and collections.json, which are written by hand
+golden-page: ## write testdata/page anew, but for figures.json and accounting.json, which are written by hand
 	UPDATE_EXPECT=1 cargo test --quiet --package genba-profile --test profiles as_the_viewer
 
 screens: build ## put real screens into README.md, docs and docs/verdicts; PAGES chooses, TRIES (3) how often each program may run

@@ -1,5 +1,5 @@
 // What is said of collections: times and pauses in, sums, bins and bars out. The sums are those of `genba gc`:
-// crates/profile/tests/profiles/collections.rs reads the same file.
+// crates/profile/tests/profiles/collections.rs writes them.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
