@@ -45,6 +45,10 @@ test("focus keeps whole stacks, hide takes frames out of them", () => {
   assert.throws(() => left({ focus: "(" }), SyntaxError);
 });
 
+test("a stack that is taken out whole leaves its time to the program", () => {
+  assert.equal(left({ hide: "^main$" }, "main x3 | work x1"), "app.py 4 [work 1]");
+});
+
 test("a mark has no name", () => {
   assert.equal(left({ focus: "cut" }, "!stack cut;main x3 | cut x1"), "app.py 1 [cut 1]");
   assert.equal(left({ hide: "cut" }, "!stack cut;main x3 | cut x1"), "app.py 4 [stack cut 3 [main 3]]");
