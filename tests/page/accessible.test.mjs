@@ -6,7 +6,7 @@ import { firstFooThenBar, slices, threeCollections, threeHeaps } from "./made.mj
 import { closed, selected, until, useViewer } from "./viewer-page.mjs";
 
 const { at, onPage } = useViewer();
-/** A page may have a few places more to stop at: Chromium lets keys scroll what nothing else in it can. */
+/** Chromium also stops at areas that scroll and hold nothing else to stop at: a page has a few of them at most. */
 const MORE_STOPS = 12;
 
 /** Numbers what can be pressed or typed into, in the order of the page, and tells what these are. */
@@ -58,7 +58,7 @@ for (const [name, documents, keys] of [
   });
 }
 
-/** From then on no frame is drawn until `frames` draws it. */
+/** While `window.isHolding` is set, no frame is drawn until `frames` draws it. */
 const HOLD = () => {
   const { requestAnimationFrame } = window;
   window.held = [];
