@@ -263,6 +263,19 @@ fn what_is_hidden_folds_into_its_callers() {
     );
 }
 
+/// The viewer keeps the same: web/model/tables/kept.test.ts.
+#[test]
+fn a_mark_has_no_name_to_keep_or_to_take_out() {
+    let recording = notation::recording("process 7 3.13.0\n!stack·cut > main@app.py:1 x3");
+    let words = |filter: &Filter| {
+        let kept = Reading::filtered(profile(&recording, &Additions::default()), filter);
+        kept.err().map(|nothing| nothing.to_string()).unwrap_or_default()
+    };
+    let no_frame = |flag: &str| format!("{flag} cut: no frame of this recording has such a name or file");
+    assert_eq!(words(&Filter { focus: regex("cut"), ..Filter::default() }), no_frame("--focus"));
+    assert_eq!(words(&Filter { hide: regex("cut"), ..Filter::default() }), no_frame("--hide"));
+}
+
 #[test]
 fn hiding_and_complementary_windows_keep_every_nanosecond() {
     let sums = |profile: &Profile| {
