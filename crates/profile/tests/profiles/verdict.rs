@@ -230,6 +230,22 @@ fn a_recursion_that_was_counted_beyond_what_a_sample_holds() {
         recursion: fib (app.py:1) ×3 or more deep holds 50.0 % of 160 ms CPU
     "#]],
     );
+    // One stack was counted, and in another one fib may be more often.
+    let (half, other_half) = (cut.replace("x50", "x25"), other.replace("x50", "x25"));
+    check(
+        &format!("{PROCESS}{half}deep 4000\n{other_half}{}", expressions(5, 10)),
+        expect![[r#"
+        recursion: fib (app.py:1) ×4000 or more deep holds 50.0 % of 160 ms CPU
+    "#]],
+    );
+    // A stack that its sample holds whole has it more often than the one that was counted.
+    let whole = "fib@app.py:2[4-9] > fib@app.py:2[4-9] > fib@app.py:2[4-9] > fib@app.py:2[4-9] x25\n";
+    check(
+        &format!("{PROCESS}{half}deep 3\n{whole}{}", expressions(5, 10)),
+        expect![[r#"
+        recursion: fib (app.py:1) ×4 deep holds 50.0 % of 160 ms CPU
+    "#]],
+    );
 }
 
 /// Texts that `exec` ran, one in the other.

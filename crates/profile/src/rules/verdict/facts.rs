@@ -15,7 +15,7 @@ use crate::tables::own_code::twins::Twins;
 use crate::tables::owner::{Owner, package_of};
 use crate::tables::profile::{
     FrameIndex, FrameKind, FunctionIndex, Home, ModuleIndex, NodeIndex, Process, ProcessIndex, Profile, SampleGroup,
-    StackDepth, ThreadIndex,
+    ThreadIndex,
 };
 use crate::words::figures::share;
 use genba_format::state::State;
@@ -80,8 +80,16 @@ pub(super) enum SetOff {
 pub(super) struct Recursion {
     pub cpu_ns: u64,
     pub depth_max: u64,
-    /// Of its deepest stack the recording has the innermost frames alone, and nobody has counted the others: it was that deep or deeper.
+    /// It was that deep or deeper: of some of its stacks samples hold the innermost frames alone, and nobody counted it in the others.
     pub is_depth_cut: bool,
+}
+
+/// How often a function is in stacks of which samples hold the innermost frames alone.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counted {
+    frames: u64,
+    /// It may be there more often.
+    is_cut: bool,
 }
 
 #[derive(Debug, Default)]
@@ -115,6 +123,8 @@ pub(super) struct Facts {
     pub own_in_libraries: HashMap<ModuleIndex, HashMap<FrameIndex, u64>>,
     /// Functions that occur more than once in one stack.
     pub recursion: HashMap<FunctionIndex, Recursion>,
+    /// Only stacks that end in the function itself were counted for it.
+    counted: HashMap<FunctionIndex, Counted>,
     /// Of asyncio's event loop itself.
     pub loop_cpu_ns: u64,
     /// By whose code ran: a package, a module of the standard library, `gc`, `your code`.
@@ -130,9 +140,9 @@ pub(super) struct Library {
 
 impl Facts {
     pub fn of(profile: &Profile) -> Facts {
-        let mut facts = Facts::default();
         let event_loop = EventLoop::of(profile);
         let twins = Twins::of(profile);
+        let mut facts = Facts { counted: counted(profile, &twins), ..Facts::default() };
         let mut stacks: HashMap<Option<NodeIndex>, Stack> = HashMap::new();
         let short_waits = ShortWaits::of(profile);
         facts.in_queue_ns = short_waits.in_queue_ns();
@@ -158,24 +168,7 @@ impl Facts {
                 add(waits.holders.entry(wait.holder).or_default(), wait.wall_ns);
             }
         }
-        for depth in &profile.stack_depths {
-            facts.count(profile, &twins, *depth);
-        }
         facts
-    }
-
-    /// What a stack is that a sample does not hold whole.
-    fn count(&mut self, profile: &Profile, twins: &Twins, depth: StackDepth) {
-        let frames = profile.stack(depth.node);
-        let Some(outermost) = frames.filter(|frame| profile.frames[*frame].kind == FrameKind::Python).last() else {
-            return;
-        };
-        let function = twins.function(profile.frames[outermost].function);
-        if let Some(row) = self.recursion.get_mut(&function)
-            && depth.frames >= row.depth_max
-        {
-            (row.depth_max, row.is_depth_cut) = (depth.frames, depth.is_cut);
-        }
     }
 
     /// Processes most of whose time was importing, where they used most of the CPU: processes side by side have one clock on the wall.
@@ -308,10 +301,12 @@ impl Facts {
             }
         }
         for &(function, depth) in &stack.repeated {
+            let counted = self.counted.get(&function);
             let row = self.recursion.entry(function).or_default();
             add(&mut row.cpu_ns, group.cpu_ns);
-            row.depth_max = row.depth_max.max(depth);
-            row.is_depth_cut |= stack.is_too_deep;
+            row.depth_max = row.depth_max.max(depth).max(counted.map_or(0, |counted| counted.frames));
+            row.is_depth_cut |= counted.is_some_and(|counted| counted.is_cut);
+            row.is_depth_cut |= stack.cut_in.is_some_and(|outermost| outermost != function || counted.is_none());
         }
     }
 }
@@ -358,8 +353,8 @@ struct Stack {
     native_libraries: Vec<ModuleIndex>,
     /// Functions of the user's that occur in it more than once, and how often.
     repeated: Vec<(FunctionIndex, u64)>,
-    /// It has more Python frames than a sample holds.
-    is_too_deep: bool,
+    /// Where it has more Python frames than a sample holds: the function of the outermost one that the sample has.
+    cut_in: Option<FunctionIndex>,
 }
 
 impl Stack {
@@ -389,7 +384,7 @@ impl Stack {
                 Some(Phase::EventLoop | Phase::ForWork) | None => library_of(profile, leaf),
             },
             native_libraries: native_libraries_of(profile, leaf, own.deepest.is_some()),
-            is_too_deep: !times.is_empty() && is_too_deep(profile, leaf),
+            cut_in: outermost(profile, twins, leaf).filter(|_| !times.is_empty() && is_too_deep(profile, leaf)),
             repeated: times.into_iter().collect(),
         }
     }
@@ -401,6 +396,22 @@ fn is_too_deep(profile: &Profile, leaf: Option<NodeIndex>) -> bool {
         profile.frames[frame].kind == FrameKind::Mark
             && profile.function_of(frame).name.starts_with("[Python stack cut: more than ")
     })
+}
+
+fn outermost(profile: &Profile, twins: &Twins, leaf: Option<NodeIndex>) -> Option<FunctionIndex> {
+    let python = profile.stack(leaf).filter(|frame| profile.frames[*frame].kind == FrameKind::Python);
+    python.last().map(|frame| twins.function(profile.frames[frame].function))
+}
+
+fn counted(profile: &Profile, twins: &Twins) -> HashMap<FunctionIndex, Counted> {
+    let mut counted: HashMap<FunctionIndex, Counted> = HashMap::new();
+    for depth in &profile.stack_depths {
+        let Some(function) = outermost(profile, twins, depth.node) else { continue };
+        let row = counted.entry(function).or_default();
+        row.frames = row.frames.max(depth.frames);
+        row.is_cut |= depth.is_cut;
+    }
+    counted
 }
 
 /// The outermost piece of the user's code that imports: what the program was made to wait for. The module that is started
