@@ -106,6 +106,27 @@ fn two_functions_that_changed_places_are_found_again() {
     assert_eq!(rows(&of(1, [("turn", 300), ("push", 900)]), &of(2, [("push", 900), ("turn", 300)])), same);
 }
 
+/// Two lambdas are alike to the letter, and one was moved. Which one is new, no line tells, so no row says that one has gone and another one came.
+#[test]
+fn a_function_that_was_moved_and_has_a_copy_is_no_new_one() {
+    let lambda = "    sort(rows, key=lambda row: step(row))";
+    let of = |key: u32, body: [&str; 5], lambdas: [(u32, u32); 2]| {
+        let mut text = format!("process 7 3.13.0 cwd=/app key={key}\nsource /app/app.py\n|def main(rows):\n");
+        for line in body {
+            text += &format!("|{line}\n");
+        }
+        for (line, count) in lambdas {
+            text += "main^1@app.py:6[4-13] > ";
+            text += &format!("main.<locals>.<lambda>^{line}@app.py:{line}[31-40] x{count}\n");
+        }
+        text
+    };
+    let before = of(1, [lambda, "    first(rows)", lambda, "    last(rows)", "    sum(rows)"], [(2, 300), (4, 900)]);
+    let after = of(2, ["    first(rows)", lambda, "    last(rows)", lambda, "    sum(rows)"], [(3, 900), (5, 300)]);
+    let same = ["step(row) ← main:6 +0 open", "step(row) ← main:6 +0 open"];
+    assert_eq!(rows(&before, &after), same);
+}
+
 /// Two lambdas were written anew in their lines. That the lines are equal tells nothing, and the third one is still itself.
 #[test]
 fn equal_lines_of_two_texts_tell_nothing() {

@@ -3,8 +3,9 @@
 //!
 //! Recordings with one text of the file have the same functions where those begin in the same line. Where texts differ, their lines have
 //! numbers (`moved_lines`), and functions are the same if their first lines are, where no other line can be meant; all others of the name are
-//! one. Where a text is cut or lost, and another recording has another one or none, equal lines tell nothing. Of two copies that are alike to
-//! the letter, of which a text has only one, nobody knows which.
+//! one, together with those whose lines a text lacks: one of the others may be such a function, moved. Where a text is cut or lost, and another
+//! recording has another one or none, equal lines tell nothing. Of two copies that are alike to the letter, of which a text has only one, nobody
+//! knows which.
 //! Without any text, two recordings have the same functions of a name if their first lines are the same. If one has only some of the other's,
 //! and no other function of the file moved, those are the same. If other functions moved, as many functions as before are those of before in
 //! their order, if each moved as far as a neighbour of its. All else nobody knows.
@@ -94,8 +95,7 @@ impl Homonyms {
             let found = match sure.told(name.0, &met) {
                 Told::ByLines => Some(by(name, runs, |_, line| Some(line))),
                 Told::ByNumbers if are_copies(name, runs, sure) => None,
-                Told::ByNumbers => Some(by(name, runs, |run, line| sure.number(run, name.0, line)))
-                    .filter(|found| !is_apart || has_several(found)),
+                Told::ByNumbers => Some(by_numbers(name, runs, sure)).filter(|found| !is_apart || has_several(found)),
                 // Lines alone would take them for one that was moved.
                 Told::WithoutText if is_apart || is_copied => None,
                 Told::WithoutText => without_text(name, runs, names),
@@ -172,6 +172,19 @@ fn by(name: &Name, runs: &[FirstLines], number: impl Fn(usize, u32) -> Option<u3
         found.push((position, instances));
     }
     found
+}
+
+/// The same by the numbers of their first lines. If one of these is not sure, it may be any line that a text lacks, moved: then only lines that
+/// all texts have tell.
+fn by_numbers(name: &Name, runs: &[FirstLines], sure: &Sure) -> Vec<OfRun> {
+    let are_sure = |(run, lines): (usize, &FirstLines)| {
+        lines.0.get(name).into_iter().flatten().all(|line| sure.sure_line(run, name.0, *line).is_some())
+    };
+    let are_all_sure = runs.iter().enumerate().all(are_sure);
+    by(name, runs, |run, line| {
+        let line = sure.sure_line(run, name.0, line).filter(|line| are_all_sure || line.is_everywhere)?;
+        Some(line.number)
+    })
 }
 
 /// The same by first lines alone. None: they do not tell.

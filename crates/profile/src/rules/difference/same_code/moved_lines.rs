@@ -95,11 +95,10 @@ impl Sure {
         }
     }
 
-    /// None: nobody knows.
+    /// None: others can be meant.
     #[must_use]
-    pub fn number(&self, run: usize, file: FileIndex, line: u32) -> Option<u32> {
-        let line = self.line(run, file, line)?;
-        line.is_sure.then_some(line.number)
+    pub fn sure_line(&self, run: usize, file: FileIndex, line: u32) -> Option<&Line> {
+        self.line(run, file, line).filter(|line| line.is_sure)
     }
 
     /// Which of two copies is left nobody knows.
@@ -164,15 +163,17 @@ pub fn numbered(texts: &[Vec<&str>]) -> Option<Vec<Vec<Line>>> {
     let mut of_text: Vec<usize> = Vec::new();
     let mut next = 0..;
     let mut copies: HashSet<u32> = HashSet::new();
+    let mut earlier: HashSet<&str> = HashSet::new();
     for lines in texts {
         let known = different.iter().position(|(known, _)| known == lines);
         of_text.push(known.unwrap_or(different.len()));
         if known.is_none() {
             let numbers = match different.last() {
-                Some((before, numbers)) => followed(before, numbers, lines, &mut next, &mut copies),
+                Some((before, numbers)) => followed(before, numbers, lines, &earlier, &mut next, &mut copies),
                 None => next.by_ref().take(lines.len()).map(|number| (number, true)).collect(),
             };
             different.push((lines, numbers));
+            earlier.extend(lines);
         }
     }
     let mut count_of: HashMap<u32, usize> = HashMap::new();
@@ -192,11 +193,13 @@ pub fn numbered(texts: &[Vec<&str>]) -> Option<Vec<Vec<Line>>> {
     Some(of_text.into_iter().map(|at| different[at].1.iter().map(line).collect()).collect())
 }
 
-/// The numbers of a text by those of the text before it. As many lines in the place of as many are those, written anew.
+/// The numbers of a text by those of the text before it. As many lines in the place of as many are those, written anew. `earlier`: all lines of all
+/// texts before it.
 fn followed(
     before: &[&str],
     numbers: &[Numbered],
     lines: &[&str],
+    earlier: &HashSet<&str>,
     next: &mut impl Iterator<Item = u32>,
     copies: &mut HashSet<u32>,
 ) -> Vec<Numbered> {
@@ -247,8 +250,8 @@ fn followed(
         }
     }
     let all = found.into_iter().zip(lines);
-    // A line that is new could be an old one that was moved, if there is another one like it.
-    all.map(|(found, line)| found.unwrap_or_else(|| (next.next().unwrap_or(u32::MAX), !once_before.contains_key(line))))
+    // A line that is new could be an old one that was moved, if one like it was in any text.
+    all.map(|(found, line)| found.unwrap_or_else(|| (next.next().unwrap_or(u32::MAX), !earlier.contains(line))))
         .collect()
 }
 
@@ -405,6 +408,8 @@ mod tests {
         check(&["abc", "axc"], "0 1? 2 | 0 1? 2");
         // Nobody knows which of two is gone.
         check(&["xx", "x"], "0? 1. | 0?");
+        // It is there again, or another one like it.
+        check(&["xay", "xy", "axy"], "0 1. 2 | 0 2 | 3.? 0 2");
     }
 
     /// The lines, counted from 1, at which a function may be another one than it seems, in each text.
