@@ -84,3 +84,26 @@ fn median(held: &BTreeMap<u64, u64>) -> Option<u64> {
         (so_far_ns >= whole_ns.div_ceil(2)).then_some(*interval_ns)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tables::profile::{Mark, Process};
+
+    /// A tick each millisecond for 60 ms, then one each 5 ms for 40 ms.
+    #[test]
+    fn a_time_has_the_interval_of_most_of_it() {
+        let mut profile = Profile::default();
+        let running = Process { interval_ns: Some(1_000_000), wall_ns: 100_000_000, ..Process::default() };
+        let process = profile.processes.push(running);
+        let value = Some(5_000_000);
+        profile.marks.push(Mark { process, at_ns: 60_000_000, kind: MarkKind::Rate, text: None, value });
+        let mostly_ns = |start_ms: u64, end_ms: u64| {
+            let window = Window { start_ns: start_ms * 1_000_000, end_ns: Some(end_ms * 1_000_000) };
+            Pace::within(&profile, Some(window)).mostly_ns
+        };
+        assert_eq!(Pace::of(&profile).mostly_ns, Some(1_000_000));
+        assert_eq!(mostly_ns(0, 50), Some(1_000_000));
+        assert_eq!(mostly_ns(50, 100), Some(5_000_000));
+    }
+}

@@ -173,7 +173,8 @@ impl Comparison<'_> {
         // One recording can be both sides.
         let mut said = BTreeSet::new();
         let mut all: Vec<String> = runs().flat_map(of_run).filter(|warning| said.insert(warning.clone())).collect();
-        let paces: BTreeSet<Option<u64>> = runs().map(|run| Pace::of(&run.reading).mostly_ns).collect();
+        let pace = |run: &Run| Pace::within(&run.reading, run.reading.window()).mostly_ns;
+        let paces: BTreeSet<Option<u64>> = runs().map(pace).collect();
         if weight == Weight::Samples && paces.len() > 1 {
             let what = "the recordings have different intervals between ticks, so counts of samples differ";
             all.push(Warning::new(what, "--weight cpu compares time").to_string());

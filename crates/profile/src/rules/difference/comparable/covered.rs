@@ -2,6 +2,7 @@
 //! Owns: how much of each falls into the time that is compared. A block that a bound of it cuts has in each part as much as the part is long.
 
 use crate::rules::reading::Reading;
+use crate::tables::profile::Clocks;
 use crate::tables::window::Window;
 
 /// Of the whole run, or of the time of it that is compared: of its program, in all threads.
@@ -27,8 +28,8 @@ impl Covered {
     /// What samples hold, in thousandths, rounded down. None: there was no CPU.
     #[must_use]
     pub fn per_mille(self) -> Option<u64> {
-        let per_mille = u128::from(self.sampled_ns) * 1_000;
-        per_mille.checked_div(u128::from(self.cpu_ns())).map(|per_mille| per_mille as u64)
+        let (cpu_sampled_ns, cpu_not_sampled_ns) = (self.sampled_ns, self.uncovered_ns);
+        Clocks { cpu_sampled_ns, cpu_not_sampled_ns, ..Clocks::default() }.covered_per_mille()
     }
 }
 
