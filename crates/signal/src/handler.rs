@@ -7,7 +7,7 @@ use crate::request::{Answer, Chain, POOL, Question, Reading, Ticket};
 use crate::rows::{Modules, Registers};
 use crate::unwind::NativeEnd;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::SeqCst};
-use genba_python::code_capture::{Seen, Tail};
+use genba_python::code_capture::Seen;
 use genba_python::layout::Layout;
 use genba_python::memory::Memory;
 use genba_python::stack::frames::{self, Frames};
@@ -174,15 +174,7 @@ fn python<M: Memory>(
         _ => None,
     };
     let Answer { python, tail, chains, chains_len, beyond, .. } = answer;
-    let mut frames = Frames {
-        words: python,
-        len: 0,
-        tail: Tail::new(tail),
-        top_not_begun: false,
-        operand: None,
-        innermost_cfa,
-        rest: None,
-    };
+    let mut frames = Frames { innermost_cfa, ..Frames::new(python, tail) };
     let (mut end, mut in_gc) = (PythonEnd::NoThreadState, false);
     for (thread_state, chain) in states.iter().zip(chains.iter_mut()) {
         let begin = frames.len;

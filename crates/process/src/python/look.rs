@@ -3,7 +3,6 @@
 //! (snapshot.rs does: the thread may have run meanwhile). Keeps: I-06, I-07.
 
 use genba_python::check;
-use genba_python::code_capture::Tail;
 use genba_python::layout::{CurrentFrame, Layout};
 use genba_python::lists::ThreadStates;
 use genba_python::locks::{Lock, lock_of};
@@ -213,15 +212,7 @@ impl Looker {
         }
         let mut chains: Vec<Vec<Entry<usize>>> = Vec::new();
         for state in own.iter() {
-            let mut found = Frames {
-                words: &mut self.words,
-                len: 0,
-                tail: Tail::new(&mut self.tail),
-                top_not_begun: false,
-                operand: None,
-                innermost_cfa: None,
-                rest: None,
-            };
+            let mut found = Frames::new(&mut self.words, &mut self.tail);
             let end = frames::walk(memory, layout, &self.codes.seen(), state, &mut found);
             let (len, top_not_begun) = (found.len, found.top_not_begun);
             if end != PythonEnd::Complete {

@@ -43,7 +43,21 @@ struct First {
     cframe: Address,
 }
 
-impl Frames<'_> {
+impl<'a> Frames<'a> {
+    /// Of a walk that has not begun. `tail`: takes the descriptions of code objects.
+    #[inline(always)]
+    pub fn new(words: &'a mut [PythonWord; PYTHON_MAX], tail: &'a mut [u64]) -> Frames<'a> {
+        Frames {
+            words,
+            len: 0,
+            tail: Tail::new(tail),
+            top_not_begun: false,
+            operand: None,
+            innermost_cfa: None,
+            rest: None,
+        }
+    }
+
     #[inline(always)]
     fn push(&mut self, entry: PythonEntry) -> Result<(), PythonEnd> {
         match self.words.get_mut(self.len) {

@@ -1,7 +1,8 @@
 //! Stacks of more frames than there are words: the innermost ones have one, and what is beyond is counted.
 
 use crate::layouts::{LAYOUTS, REGION};
-use genba_python::code_capture::{self, COMPLETE, Seen, SeenEntry, Tail};
+use crate::words::Words;
+use genba_python::code_capture::{self, COMPLETE, Seen, SeenEntry};
 use genba_python::layout::Layout;
 use genba_python::memory::{Address, Fault, Memory};
 use genba_python::stack::frames::{Frames, Rest, count, walk};
@@ -17,16 +18,12 @@ const STACK: Address = Address(REGION + 0x10_0000);
 const FRAME_BYTES: u64 = 128;
 
 /// From the first frame on nothing can be read but frames that were written.
-struct Words(HashMap<u64, u64>);
+struct Stack(Words);
 
-impl Memory for Words {
+impl Memory for Stack {
     fn word(&self, address: Address) -> Result<u64, Fault> {
-        let word = |at: u64| self.0.get(&at).copied().unwrap_or(0);
-        if address.0 >= STACK.0 && !self.0.contains_key(&(address.0 / FRAME_BYTES * FRAME_BYTES)) {
-            return Err(Fault);
-        }
-        let (at, shift) = (address.0 & !7, address.0 % 8 * 8);
-        Ok(if shift == 0 { word(at) } else { word(at) >> shift | word(at + 8) << (64 - shift) })
+        let is_frame = self.0.0.contains_key(&(address.0 / FRAME_BYTES * FRAME_BYTES));
+        if address.0 < STACK.0 || is_frame { self.0.word(address) } else { Err(Fault) }
     }
 }
 
@@ -35,32 +32,24 @@ const fn frame(number: u64) -> Address {
 }
 
 /// A stack of so many frames, the first one's number is 0. `code_of`: of each of them.
-fn stack(frames: u64, code_of: impl Fn(u64) -> Address) -> Words {
+fn stack(frames: u64, code_of: impl Fn(u64) -> Address) -> Stack {
     let mut words = HashMap::from([(STATE.at(56).0, frame(frames - 1).0)]);
     for number in 0..frames {
         let previous = number.checked_sub(1).map_or(Address::NULL, frame);
         words.insert(frame(number).at(LAYOUT.frames.code).0, code_of(number).0);
         words.insert(frame(number).at(LAYOUT.frames.previous).0, previous.0);
     }
-    Words(words)
+    Stack(Words(words))
 }
 
 /// How the walk ends, how many words there are, and where it would go on.
-fn walked(words: &Words) -> (PythonEnd, usize, Option<Rest>) {
+fn walked(words: &Stack) -> (PythonEnd, usize, Option<Rest>) {
     // Its names are known.
     let key = code_capture::key(words, LAYOUT, CODE).unwrap_or(0);
     let entry = SeenEntry { key: AtomicU64::new(key), progress: AtomicU64::new(COMPLETE) };
     let (seen, mut tail) = (Seen { entries: &raw const entry, mask: 0 }, [0; 64]);
     let mut python = [PythonWord::default(); PYTHON_MAX];
-    let mut frames = Frames {
-        words: &mut python,
-        len: 0,
-        tail: Tail::new(&mut tail),
-        top_not_begun: false,
-        operand: None,
-        innermost_cfa: None,
-        rest: None,
-    };
+    let mut frames = Frames::new(&mut python, &mut tail);
     let end = walk(words, LAYOUT, &seen, STATE, &mut frames);
     (end, frames.len, frames.rest)
 }
@@ -101,13 +90,13 @@ fn the_count_ends_at_its_bound() {
     assert_eq!([COUNTED_MAX - 1, COUNTED_MAX].map(|frames| counted(frames).unwrap().is_whole()), [true, false]);
     // Frames that lead back to themselves, too.
     let mut circle = stack(2, |_| CODE);
-    circle.0.insert(frame(0).at(LAYOUT.frames.previous).0, frame(1).0);
+    circle.0.0.insert(frame(0).at(LAYOUT.frames.previous).0, frame(1).0);
     assert_eq!(count(&circle, LAYOUT, from(1)), counted(COUNTED_MAX));
 }
 
 #[test]
 fn a_frame_that_cannot_be_read_leaves_nothing_counted() {
     let mut words = stack(100, |_| CODE);
-    words.0.insert(frame(50).at(LAYOUT.frames.previous).0, frame(1000).0);
+    words.0.0.insert(frame(50).at(LAYOUT.frames.previous).0, frame(1000).0);
     assert_eq!(count(&words, LAYOUT, Rest { frame: frame(99), codes: [CODE, OTHER_CODE] }), None);
 }

@@ -6,7 +6,7 @@ use std::ffi::CStr;
 use std::fmt::Write;
 
 use genba_python::check::fits;
-use genba_python::code_capture::{Seen, SeenEntry, Tail, TailHead};
+use genba_python::code_capture::{Seen, SeenEntry, TailHead};
 use genba_python::find::{Found, find};
 use genba_python::lists::ThreadStates;
 use genba_python::memory::{Address, Fault, Memory};
@@ -104,15 +104,7 @@ pub fn look<From: Memory + Symbols>(from: &From, tids: &[u32]) -> Option<Look> {
             let entry = SeenEntry { key: 0.into(), progress: 0.into() };
             let (seen, mut tail) = (Seen { entries: &raw const entry, mask: 0 }, vec![0; 1 << 14]);
             let mut words = [PythonWord::default(); PYTHON_MAX];
-            let mut frames = Frames {
-                words: &mut words,
-                len: 0,
-                tail: Tail::new(&mut tail),
-                top_not_begun: false,
-                operand: None,
-                innermost_cfa: None,
-                rest: None,
-            };
+            let mut frames = Frames::new(&mut words, &mut tail);
             let end = walk(from, &python.layout, &seen, state, &mut frames);
             let (len, top_not_begun) = (frames.len, frames.top_not_begun);
             let frames = words[..len].iter().filter_map(|word| frame(word.entry(), &tail)).collect();

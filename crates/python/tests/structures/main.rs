@@ -11,3 +11,4 @@ mod layouts;
 mod popped;
 #[cfg(feature = "std")]
 mod texts;
+mod words;

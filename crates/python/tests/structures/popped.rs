@@ -1,11 +1,12 @@
 //! A current frame that is none of the thread's: what an old C local of the eval loop names while greenlets change places.
 
-use genba_python::memory::{Address, Fault, Memory};
+use genba_python::memory::Address;
 use genba_python::stack::frames::{Frames, walk};
 use genba_python::stack::walked::{PYTHON_MAX, PythonEnd, PythonWord};
 
 use crate::layouts::{CODE_TYPE, LAYOUTS, REGION};
-use genba_python::code_capture::{self, COMPLETE, Seen, SeenEntry, Tail};
+use crate::words::Words;
+use genba_python::code_capture::{self, COMPLETE, Seen, SeenEntry};
 use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
 
@@ -20,17 +21,6 @@ const CHUNK_BYTES: u64 = 0x4000;
 const ELSEWHERE: Address = Address(REGION + 0x30000);
 /// The first frame of a chunk lies behind its head.
 const HEAD_BYTES: u64 = 24;
-
-struct Words(HashMap<u64, u64>);
-
-impl Memory for Words {
-    fn word(&self, address: Address) -> Result<u64, Fault> {
-        let word = |at: u64| self.0.get(&at).copied().unwrap_or(0);
-        // Bytes are read out of words that need not be aligned.
-        let (at, shift) = (address.0 & !7, address.0 % 8 * 8);
-        Ok(if shift == 0 { word(at) } else { word(at) >> shift | word(at + 8) << (64 - shift) })
-    }
-}
 
 /// Walks frames whose innermost one is at `frame`, under a run that has called something. How many there were, and the end.
 fn walked(frame: Address, top: Address) -> (usize, PythonEnd) {
@@ -55,15 +45,7 @@ fn walked(frame: Address, top: Address) -> (usize, PythonEnd) {
     let entry = SeenEntry { key: AtomicU64::new(key), progress: AtomicU64::new(COMPLETE) };
     let (seen, mut tail) = (Seen { entries: &raw const entry, mask: 0 }, [0; 64]);
     let mut python = [PythonWord::default(); PYTHON_MAX];
-    let mut frames = Frames {
-        words: &mut python,
-        len: 0,
-        tail: Tail::new(&mut tail),
-        top_not_begun: false,
-        operand: None,
-        innermost_cfa: Some(RUN.0 - 0x100),
-        rest: None,
-    };
+    let mut frames = Frames { innermost_cfa: Some(RUN.0 - 0x100), ..Frames::new(&mut python, &mut tail) };
     let end = walk(&words, layout, &seen, STATE, &mut frames);
     (frames.len, end)
 }
