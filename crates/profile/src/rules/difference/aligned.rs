@@ -209,33 +209,34 @@ impl Sites {
     }
 }
 
-/// Where functions begin, each as in the newest recording that has it.
+/// Where functions begin, each as in the newest recording that tells. None: no recording tells, as of those that nothing tells apart.
 #[derive(Debug, Default)]
-pub struct Begins(BTreeMap<Function, u32>);
+pub struct Begins(BTreeMap<Function, Option<u32>>);
 
 impl Begins {
     /// Of the next recording: tables of sites, each with those of its frames.
     pub fn add(&mut self, found: &[(&Sites, &HashMap<FrameIndex, SiteIndex>)]) {
-        let mut lines: HashMap<Function, u32> = HashMap::new();
+        let mut lines: HashMap<Function, Option<u32>> = HashMap::new();
         for (sites, found) in found {
             for site in found.values().map(|index| sites.get(*index)) {
-                if let Some(line) = site.first_line() {
-                    let first = lines.entry(site.function()).or_insert(line);
-                    *first = line.min(*first);
-                }
+                let first = lines.entry(site.function()).or_default();
+                *first = first.iter().copied().chain(site.first_line()).min();
             }
         }
-        self.0.extend(lines);
+        for (function, line) in lines {
+            let known = self.0.entry(function).or_default();
+            *known = line.or(*known);
+        }
     }
 
-    /// Of one name in one file, the line tells which. None: no other function has that name.
+    /// Of one name in one file, the line tells which. None: no other function has that name, or the line is not known.
     #[must_use]
     pub fn line_among_several(&self, function: &Function) -> Option<u32> {
         let (file, name, instance) = function;
         let from = self.0.range((*file, name.clone(), Instance::Nth(0))..);
         let of_name = from.map(|(other, _)| other).take_while(|other| (other.0, &other.1) == (*file, name));
         let is_one_of_several = of_name.map(|other| other.2).any(|other| other != *instance);
-        self.0.get(function).copied().filter(|_| is_one_of_several)
+        self.0.get(function).copied().flatten().filter(|_| is_one_of_several)
     }
 }
 
@@ -257,6 +258,7 @@ fn order(site: &Site) -> (Option<i64>, Option<u32>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tables::table::TableIndex;
 
     fn site(line: u32, column: u32, text: &str) -> Site {
         Site {
@@ -304,6 +306,23 @@ mod tests {
         check(By::TextOrLine, "1:4:a(x) 2:4:a(y)", "1:4:a(z)", &[0]);
         // Text first: what was moved to another line is not what was there.
         check(By::TextOrLine, "1:4:a(x) 2:4:a(y)", "1:4:a(y)", &[1]);
+    }
+
+    /// Of the others that have the name nobody knows the lines.
+    #[test]
+    fn a_function_that_is_told_apart_from_others_has_its_line() {
+        let told = Site { line_within: Some(4), ..site(7, 4, "a()") };
+        let others = Site { instance: Instance::Merged, line: None, line_within: None, ..site(9, 4, "b()") };
+        let line = |added: &[&Site]| {
+            let mut sites = Sites::new(By::Text);
+            let indices = sites.add(added.iter().map(|site| (*site).clone()).collect());
+            let found: HashMap<FrameIndex, SiteIndex> = (0..).map(FrameIndex::new).zip(indices).collect();
+            let mut begins = Begins::default();
+            begins.add(&[(&sites, &found)]);
+            begins.line_among_several(&told.function())
+        };
+        assert_eq!(line(&[&told]), None);
+        assert_eq!(line(&[&told, &others]), Some(3));
     }
 
     #[test]
