@@ -109,27 +109,15 @@ fn of_process(stored: &Stored, hits: &mut Hits) {
 
 /// `instructions`: code units by the row of their code.
 fn of_codes(stored: &Stored, instructions: BTreeMap<u32, BTreeSet<u64>>, began_realtime_ns: u64, hits: &mut Hits) {
-    let mut by_filename: BTreeMap<u32, HitFile> = BTreeMap::new();
+    let mut by_filename: BTreeMap<u32, Vec<(u32, &proto::Code, BTreeSet<u64>)>> = BTreeMap::new();
     for (index, units) in instructions {
-        let Some(code) = stored.codes.get(index) else {
-            continue;
-        };
-        let file = by_filename.entry(code.filename).or_default();
-        let qualname = stored.string(code.qualname).unwrap_or_default();
-        let name = qualname.rsplit('.').next().unwrap_or_default();
-        file.definitions.entry(code.first_line).or_default().insert(name.to_string());
-        let locations = Locations::decode(&stored.linetable(index, code), code.first_line);
-        for unit in units {
-            let location = u32::try_from(unit).ok().and_then(|unit| locations.at(unit));
-            match location {
-                Some(location) => file.lines.extend([location.line, location.end_line]),
-                None => file.lines.extend([code.first_line]),
-            }
+        if let Some(code) = stored.codes.get(index) {
+            by_filename.entry(code.filename).or_default().push((index, code, units));
         }
     }
     let cwd = stored.start().map(|start| start.cwd.as_str());
     let places = Places { executable: stored.start().map_or("", |start| &start.executable), packages: &[] };
-    for (filename, found) in by_filename {
+    for (filename, codes) in by_filename {
         let Some(filename) = stored.string(filename).filter(|name| !name.starts_with('<')) else {
             continue;
         };
@@ -138,9 +126,18 @@ fn of_codes(stored: &Stored, instructions: BTreeMap<u32, BTreeSet<u64>>, began_r
         let file = hits.files.entry(path).or_default();
         file.is_users_own |= is_users_own;
         file.began_realtime_ns = earlier(file.began_realtime_ns, began_realtime_ns);
-        file.lines.extend(found.lines);
-        for (line, names) in found.definitions {
-            file.definitions.entry(line).or_default().extend(names);
+        for (index, code, units) in codes {
+            let qualname = stored.string(code.qualname).unwrap_or_default();
+            let name = qualname.rsplit('.').next().unwrap_or_default();
+            file.definitions.entry(code.first_line).or_default().insert(name.to_string());
+            let locations = Locations::decode(&stored.linetable(index, code), code.first_line);
+            for unit in units {
+                let location = u32::try_from(unit).ok().and_then(|unit| locations.at(unit));
+                match location {
+                    Some(location) => file.lines.extend([location.line, location.end_line]),
+                    None => file.lines.extend([code.first_line]),
+                }
+            }
         }
     }
 }
