@@ -3,6 +3,7 @@
 
 mod bodies;
 mod extent;
+mod file_texts;
 pub mod homonyms;
 mod in_no_file;
 mod met_apart;
@@ -12,11 +13,12 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::rules::difference::files::FileIndex;
 use crate::rules::difference::same_code::bodies::Bodies;
+use crate::rules::difference::same_code::file_texts::FileTexts;
+pub use crate::rules::difference::same_code::file_texts::whole;
 use crate::rules::difference::same_code::homonyms::{FirstLines, Homonyms, Instance, names_of_several};
 use crate::rules::difference::same_code::in_no_file::InNoFile;
 use crate::rules::difference::same_code::met_apart::met_apart;
-use crate::rules::difference::same_code::moved_lines::Sure;
-pub use crate::rules::difference::same_code::moved_lines::{Line, whole};
+pub use crate::rules::difference::same_code::moved_lines::Line;
 use crate::tables::own_code::without_parts;
 use crate::tables::profile::{Function, Home, Profile};
 
@@ -39,7 +41,7 @@ impl SameCode {
         let apart = met_apart(runs, &first_lines);
         let names = names_of_several(&first_lines, &apart);
         let files: BTreeSet<FileIndex> = names.iter().map(|name| name.0).collect();
-        let homonyms = Homonyms::of(&first_lines, &names, &Sure::of(runs, &files), &apart);
+        let homonyms = Homonyms::of(&first_lines, &names, &FileTexts::of(runs, &files), &apart);
         let bodies = Bodies::of(runs, &first_lines, &homonyms);
         SameCode { first_lines, homonyms, in_no_file: InNoFile::of(runs), bodies, half_known: half_known(runs) }
     }

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::rules::difference::files::FileIndex;
 use crate::rules::difference::same_code::extent::body;
+use crate::rules::difference::same_code::file_texts::whole;
 use crate::rules::difference::same_code::homonyms::{FirstLines, Homonyms, Instance};
-use crate::rules::difference::same_code::moved_lines::{Line, numbered, whole};
+use crate::rules::difference::same_code::moved_lines::{Line, numbered};
 use crate::tables::profile::Profile;
 
 /// Of one function in one recording.

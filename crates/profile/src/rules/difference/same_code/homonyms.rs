@@ -13,7 +13,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::rules::difference::files::FileIndex;
-use crate::rules::difference::same_code::moved_lines::{Sure, Told};
+use crate::rules::difference::same_code::file_texts::{FileTexts, Told};
 use crate::tables::own_code::without_parts;
 use crate::tables::profile::{Home, Profile};
 
@@ -85,17 +85,17 @@ pub struct Homonyms {
 impl Homonyms {
     /// `runs`: in the order of both sides; `names`: those that several functions may have.
     #[must_use]
-    pub fn of(runs: &[FirstLines], names: &BTreeSet<Name>, sure: &Sure, apart: &Apart) -> Homonyms {
+    pub fn of(runs: &[FirstLines], names: &BTreeSet<Name>, texts: &FileTexts, apart: &Apart) -> Homonyms {
         let mut homonyms = Homonyms { of_run: runs.iter().map(|_| HashMap::new()).collect(), ..Homonyms::default() };
         for name in names {
             let met: Vec<usize> = (0..runs.len()).filter(|run| runs[*run].0.contains_key(name)).collect();
             let met_several = met.iter().any(|run| runs[*run].0[name].len() > 1);
             let is_apart = !met_several && apart.differ.contains(name);
             let is_copied = !met_several && apart.copied.contains(name);
-            let found = match sure.told(name.0, &met) {
+            let found = match texts.told(name.0, &met) {
                 Told::ByLines => Some(by(name, runs, |_, line| Some(line))),
-                Told::ByNumbers if are_copies(name, runs, sure) => None,
-                Told::ByNumbers => Some(by_numbers(name, runs, sure)).filter(|found| !is_apart || has_several(found)),
+                Told::ByNumbers if are_copies(name, runs, texts) => None,
+                Told::ByNumbers => Some(by_numbers(name, runs, texts)).filter(|found| !is_apart || has_several(found)),
                 // Lines alone would take them for one that was moved.
                 Told::WithoutText if is_apart || is_copied => None,
                 Told::WithoutText => without_text(name, runs, names),
@@ -137,9 +137,9 @@ fn has_several(found: &[OfRun]) -> bool {
 }
 
 /// Two functions of that name are alike to the letter, and one of the texts has only one of them.
-fn are_copies(name: &Name, runs: &[FirstLines], sure: &Sure) -> bool {
+fn are_copies(name: &Name, runs: &[FirstLines], texts: &FileTexts) -> bool {
     let is_copy = |(run, lines): (usize, &FirstLines)| {
-        lines.0.get(name).into_iter().flatten().any(|line| sure.is_one_of_copies(run, name.0, *line))
+        lines.0.get(name).into_iter().flatten().any(|line| texts.is_one_of_copies(run, name.0, *line))
     };
     runs.iter().enumerate().any(is_copy)
 }
@@ -176,13 +176,13 @@ fn by(name: &Name, runs: &[FirstLines], number: impl Fn(usize, u32) -> Option<u3
 
 /// The same by the numbers of their first lines. If one of these is not sure, it may be any line that a text lacks, moved: then only lines that
 /// all texts have tell.
-fn by_numbers(name: &Name, runs: &[FirstLines], sure: &Sure) -> Vec<OfRun> {
+fn by_numbers(name: &Name, runs: &[FirstLines], texts: &FileTexts) -> Vec<OfRun> {
     let are_sure = |(run, lines): (usize, &FirstLines)| {
-        lines.0.get(name).into_iter().flatten().all(|line| sure.sure_line(run, name.0, *line).is_some())
+        lines.0.get(name).into_iter().flatten().all(|line| texts.sure_line(run, name.0, *line).is_some())
     };
     let are_all_sure = runs.iter().enumerate().all(are_sure);
     by(name, runs, |run, line| {
-        let line = sure.sure_line(run, name.0, line).filter(|line| are_all_sure || line.is_everywhere)?;
+        let line = texts.sure_line(run, name.0, line).filter(|line| are_all_sure || line.is_everywhere)?;
         Some(line.number)
     })
 }
@@ -269,7 +269,7 @@ mod tests {
         };
         let runs: Vec<FirstLines> = recordings.split(' ').map(run).collect();
         let names = names_of_several(&runs, &Apart::default());
-        let homonyms = Homonyms::of(&runs, &names, &Sure::default(), &Apart::default());
+        let homonyms = Homonyms::of(&runs, &names, &FileTexts::default(), &Apart::default());
         let told = runs.iter().enumerate().map(|(position, run)| {
             let lines = run.0.get(&(FileIndex::of(0), "f".to_string())).into_iter().flatten();
             let told = lines.map(|line| match homonyms.instance(position, FileIndex::of(0), "f", *line) {
@@ -310,7 +310,7 @@ mod tests {
         let merged = |copied: &[Name]| {
             let apart = Apart { copied: copied.iter().cloned().collect(), ..Apart::default() };
             let runs = [run(3), run(9)];
-            Homonyms::of(&runs, &names_of_several(&runs, &apart), &Sure::default(), &apart).merged
+            Homonyms::of(&runs, &names_of_several(&runs, &apart), &FileTexts::default(), &apart).merged
         };
         assert_eq!(merged(&[]), BTreeSet::new());
         assert_eq!(merged(std::slice::from_ref(&name)), BTreeSet::from([name.clone()]));

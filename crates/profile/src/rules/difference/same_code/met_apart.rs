@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::rules::difference::files::FileIndex;
 use crate::rules::difference::same_code::extent::{around, parents};
+use crate::rules::difference::same_code::file_texts::whole;
 use crate::rules::difference::same_code::homonyms::{Apart, FirstLines};
-use crate::rules::difference::same_code::moved_lines::whole;
 use crate::tables::profile::Profile;
 
 /// Decorators of more lines hide where a function begins.
