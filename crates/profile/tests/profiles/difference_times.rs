@@ -2,7 +2,7 @@
 
 use crate::compared::{run, told};
 use expect_test::expect;
-use genba_profile::difference_view::{Run, comparison, json, text};
+use genba_profile::difference_view::{Comparison, Run, comparison, json, text};
 use genba_profile::filter::Filter;
 use genba_profile::paint::Paint;
 use genba_profile::weight::Weight;
@@ -12,6 +12,12 @@ use serde_json::Value;
 fn side(recording: &str, start_us: u64, end_us: u64) -> Vec<Run> {
     let window = Window { start_ns: start_us * 1_000, end_ns: Some(end_us * 1_000) };
     vec![run("app.genba", recording, &Filter { window: Some(window), ..Filter::default() })]
+}
+
+/// Of each side: the part of its CPU that samples hold.
+fn covered(all: &Comparison) -> [f64; 2] {
+    let page: Value = serde_json::from_str(&json::json(all, None, &[]).expect("JSON")).expect("JSON");
+    ["before", "after"].map(|side| page["sides"][side]["cpu_covered"].as_f64().expect("a part"))
 }
 
 /// The program did as much in both times. Of the second one, half is in no sample.
@@ -28,9 +34,20 @@ fn each_time_has_its_own_cpu_in_no_sample() {
     let words = " of B's 399 ms: what is in no sample is in no row";
     assert!(verdict.starts_with("not comparable: ") && verdict.contains(words), "{verdict}");
     assert_eq!(told(&all), ["main -200 open"]);
-    let page: Value = serde_json::from_str(&json::json(&all, None, &[]).expect("JSON")).expect("JSON");
-    let covered = |side: &str| page["sides"][side]["cpu_covered"].as_f64().expect("a part");
-    assert!(covered("before") > 0.99 && covered("after") < 0.51, "{}", page["sides"]);
+    let [of_first, of_second] = covered(&all);
+    assert!(of_first > 0.99 && of_second < 0.51, "{of_first} {of_second}");
+}
+
+/// The CPU that a process used before genba was loaded belongs to no time of its recording.
+#[test]
+fn cpu_before_the_recording_is_in_no_time() {
+    let recording = "process 7 3.13.0 cwd=/app cpu_before_ms=500
+        main@app.py:3 x250
+        main@app.py:3 x250
+        unsampled 500ms until=400ms";
+    let (before, after) = (side(recording, 0, 400_800), side(recording, 400_800, 800_800));
+    let [of_first, of_second] = covered(&comparison(&before, &after, Some(Weight::Cpu)));
+    assert!(of_first > 0.99 && of_second > 0.99, "{of_first} {of_second}");
 }
 
 /// More recordings tell more only where each is of one of the times.
