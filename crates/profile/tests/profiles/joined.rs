@@ -10,6 +10,7 @@ use genba_profile::profile::Profile;
 use genba_profile::reading::Reading;
 use genba_profile::report::{By, Options, report, text};
 use genba_profile::tree;
+use genba_profile::verdict::verdict;
 use genba_profile::warnings::warnings;
 use genba_profile::weight::{Totals, Weight};
 use genba_profile::window::Window;
@@ -193,4 +194,18 @@ fn one_alone_stays_as_it_is() {
     let alone = profile(&notation::recording(FIRST), &Additions::default());
     let only = joined(vec![("a.genba".to_string(), profile(&notation::recording(FIRST), &Additions::default()))]);
     assert_eq!(page(only, By::Process), page(alone, By::Process));
+}
+
+/// Of two recordings of a recursion the deeper one tells.
+#[test]
+fn the_deepest_count_of_all_is_told() {
+    let named = |name: &str, depth: u32| {
+        let cut = "![Python·stack·cut:·more·than·1,536·frames]";
+        let fib = "fib@app.py:2[4-9]";
+        let text = format!("process 7 3.13.0\n{cut} > {fib} > {fib} > {fib} x100\ndeep {depth}\n");
+        (name.to_string(), profile(&notation::recording(&text), &Additions::default()))
+    };
+    let both = joined(vec![named("a.genba", 4000), named("b.genba", 3000)]);
+    let said = verdict(&both).said(&both).first.to_string();
+    assert!(said.contains(" ×4000 deep holds "), "{said}");
 }
