@@ -100,12 +100,16 @@ fn start_thread_now(sampler: *mut Sampler) -> bool {
     // thread is made, so that it inherits the mask.
     unsafe {
         let before = mask::in_kernel(libc::SIG_SETMASK, mask::of_own_thread());
+        files_over_fork::opens();
         let mut attributes: libc::pthread_attr_t = core::mem::zeroed();
         libc::pthread_attr_init(&raw mut attributes);
         libc::pthread_attr_setstacksize(&raw mut attributes, STACK_BYTES);
         let mut thread: libc::pthread_t = 0;
         let failed = starts::create_thread(&raw mut thread, &raw const attributes, body, sampler.cast());
         libc::pthread_attr_destroy(&raw mut attributes);
+        if failed != 0 {
+            files_over_fork::nobody_waits();
+        }
         mask::in_kernel(libc::SIG_SETMASK, before);
         if failed == 0 {
             THREAD.store(thread, SeqCst);

@@ -202,19 +202,21 @@ fn await_files() {
     }
 }
 
-/// In the thread that started a sampler: waits until the sampler has its own, then clears the program's table. `start`: starts it.
-pub fn through(start: impl FnOnce() -> bool) {
-    through_within(TAKE_NS_MAX, start);
+/// In the thread that is about to start a sampler, with its signals blocked: a handler of the program's that waits would wait for its own thread.
+pub fn opens() {
+    opens_within(TAKE_NS_MAX);
 }
 
-fn through_within(take_ns_max: u64, start: impl FnOnce() -> bool) {
-    let carried = numbers();
+fn opens_within(take_ns_max: u64) {
     UNTIL_NS.store(monotonic_ns() + take_ns_max, SeqCst);
     OPENING.store(OPENS, SeqCst);
-    if !start() {
-        return nobody_waits();
-    }
-    if carried.is_none() {
+}
+
+/// In the thread that starts a sampler: waits until the sampler has its own, then clears the program's table. `start`: starts it, after `opens`;
+/// false: there is none.
+pub fn through(start: impl FnOnce() -> bool) {
+    let carried = numbers();
+    if !start() || carried.is_none() {
         return;
     }
     await_files();
@@ -255,20 +257,23 @@ mod tests {
             let file = Descriptor::open_at(None, c"/dev/null", libc::O_WRONLY).unwrap();
             slot.store(file.into_number(), SeqCst);
         }
-        through_within(0, || true);
+        let started_within = |take_ns_max| {
+            opens_within(take_ns_max);
+            true
+        };
+        through(|| started_within(0));
         assert!(numbers().is_some(), "taken away from a sampler that has not run yet");
-        through_within(TAKE_NS_MAX, || {
+        through(|| {
+            opens();
             nobody_waits();
             true
         });
         assert_eq!(numbers(), None);
-        through_within(0, || true);
+        through(|| started_within(0));
         // Its time is over.
         await_files();
         assert_eq!(OPENING.load(SeqCst), OPENS);
-        through_within(TAKE_NS_MAX, || false);
-        assert_eq!(OPENING.load(SeqCst), 0, "waited for, and there is no thread");
-        through_within(u64::MAX / 2, || true);
+        through(|| started_within(u64::MAX / 2));
         std::thread::scope(|scope| {
             let sampler = scope.spawn(nobody_waits);
             // Would wait for centuries.
