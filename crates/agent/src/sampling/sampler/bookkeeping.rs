@@ -436,7 +436,8 @@ impl Sampler {
     /// goes through one that is open for a moment, as before `main`.
     pub(super) fn end_without_table(&mut self) -> super::ThreadEnd {
         let words = "the kernel forbids what keeps genba's descriptors apart from the program's (close_range, unshare)";
-        self.recorder.set_file(files_over_fork::Files::open().map(|files| files.recording));
+        // The sampler ends either way.
+        let _ = self.take_recording(files_over_fork::Files::open().map(|files| files.recording));
         self.end_unsampled(words)
     }
 

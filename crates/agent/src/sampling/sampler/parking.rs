@@ -6,6 +6,7 @@ use crate::process::bells;
 use crate::process::files_over_fork;
 use crate::process::life::{LIFE, State};
 use crate::process::mailbox::{MAILBOX, Posted};
+use crate::system::descriptor::Descriptor;
 use crate::system::proc::monotonic_ns;
 use crate::system::programs::handed;
 use crate::system::tasks::Tasks;
@@ -54,18 +55,23 @@ impl Sampler {
     /// In words, why no thread can be looked at with them, or nothing written.
     pub(super) fn take_files(&mut self, files: Option<files_over_fork::Files>) -> Result<(), &'static str> {
         let (recording, proc) = files.map_or((None, None), |files| (Some(files.recording), files.proc));
-        let is_unwritten = recording.is_none() && !self.recorder.is_started();
-        self.recorder.set_file(recording);
         let tasks = Tasks::of(proc.as_ref());
         self.proc = proc;
-        if is_unwritten && let Some(programs) = handed::programs() {
-            // Nothing of this process can be in its recording: that there was one is in the run's table, which a fork inherits. The sampler ends,
-            // so that each is counted once, and its children are not.
-            programs.add(Reason::RecordingOutOfReach, self.start.executable.as_bytes());
+        if !self.take_recording(recording) {
             return Err("its recording is out of reach");
         }
         self.tasks = Some(tasks?);
         Ok(())
+    }
+
+    /// False: nothing of this process can be in its recording. That there was one is in the run's table, which a fork inherits, and the sampler
+    /// has to end, so that each is counted once, and its children are not.
+    pub(super) fn take_recording(&mut self, recording: Option<Descriptor>) -> bool {
+        let is_unwritten = recording.is_none() && !self.recorder.is_started();
+        self.recorder.set_file(recording);
+        let Some(programs) = handed::programs().filter(|_| is_unwritten) else { return true };
+        programs.add(Reason::RecordingOutOfReach, self.start.executable.as_bytes());
+        false
     }
 
     /// Forks that did not wait: the sampler goes on, too, and their children have taken nothing from it.
