@@ -161,6 +161,29 @@ def test_a_child_that_has_lost_the_way_unseen_is_recorded_or_counted(workshop: W
     assert not counted or said in run.report(), run.report()
 
 
+WITHOUT_TABLE = FILTER + """
+import tempfile, time
+SYS_CHROOT, UNSHARE, CLOSE_RANGE = 161, 272, 436
+# Until a block of this process is written.
+while time.process_time() < 0.4: sum(range(1000))
+if libc.syscall(SYS_CHROOT, tempfile.mkdtemp(dir=sys.argv[1]).encode()) != 0: raise OSError(ctypes.get_errno(), "chroot")
+install([UNSHARE, CLOSE_RANGE], errno.ENOSYS)
+child = os.fork()
+if child == 0: os._exit(0)
+print(os.waitpid(child, 0)[1])
+"""
+
+
+def test_a_child_that_may_have_no_table_of_its_own_is_counted(workshop: Workshop) -> None:
+    """Then it opens the recording by its path alone, which its parent has lost."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can change the root")
+    run = workshop.run(workshop.write("table.py", WITHOUT_TABLE), workshop.place.inside)
+    assert run.answer() == 0, run.stderr
+    assert [(row["reason"], row["count"]) for row in run.report_json()["not_followed"]] == [("recording out of reach", 1)]
+    assert len(run.profile()["processes"]) == 1, run.profile()["processes"]
+
+
 APART = """
 import ctypes, tempfile, threading
 libc = ctypes.CDLL(None, use_errno=True)
