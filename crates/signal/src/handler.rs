@@ -190,7 +190,7 @@ fn python<M: Memory>(
         && *chains_len == 1
         && let Some(rest) = frames.rest
     {
-        *beyond = frames::count(memory, layout, rest);
+        *beyond = Some(frames::count(memory, layout, rest));
     }
     let (len, tail_len) = (frames.len, frames.tail.len());
     answer.python_len = len;

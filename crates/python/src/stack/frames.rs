@@ -154,22 +154,24 @@ fn walk_or_end<M: Memory>(
     Ok(())
 }
 
-/// How many frames there are beyond the last word. `None`: one of them cannot be read.
+/// How many frames there are beyond the last word. Behind one that cannot be read there may be more, as behind the bound.
 #[inline(never)]
-pub fn count<M: Memory>(memory: &M, layout: &Layout, rest: Rest) -> Option<Beyond> {
+pub fn count<M: Memory>(memory: &M, layout: &Layout, rest: Rest) -> Beyond {
     let (mut frame, [last, before]) = (rest.frame, rest.codes);
     let (mut of_last, mut of_before) = (0, 0);
     // I-07.
     for frames in 0..COUNTED_MAX {
         if frame.is_null() {
-            return Some(Beyond { alike: [of_last, of_before], frames });
+            return Beyond { alike: [of_last, of_before], frames };
         }
-        let code = Address(memory.word(frame.at(layout.frames.code)).ok()? & !7);
+        let Ok(code) = memory.word(frame.at(layout.frames.code)) else { break };
+        let Ok(previous) = memory.address(frame.at(layout.frames.previous)) else { break };
+        let code = Address(code & !7);
         of_last += u32::from(code == last);
         of_before += u32::from(code == before);
-        frame = memory.address(frame.at(layout.frames.previous)).ok()?;
+        frame = previous;
     }
-    Some(Beyond { alike: [of_last, of_before], frames: COUNTED_MAX })
+    Beyond { alike: [of_last, of_before], frames: COUNTED_MAX }
 }
 
 #[inline(always)]

@@ -33,7 +33,7 @@ pub enum PythonEnd {
 pub struct Beyond {
     /// Those of each of the codes in `Rest`.
     pub alike: [u32; 2],
-    /// All of them, `COUNTED_MAX` at most.
+    /// All of them; `COUNTED_MAX`: so many at least, or one of them could not be read.
     pub frames: u32,
 }
 
