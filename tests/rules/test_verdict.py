@@ -91,7 +91,7 @@ until = time.process_time() + 0.6
 while time.process_time() < until: down(int(sys.argv[1]))
 """
 # The frames of which a sample has names, and those that are counted beyond them.
-COUNTED_MAX = 1536 + (1 << 15)
+COUNTED_MAX = 1536 + (1 << 14)
 
 
 @pytest.mark.parametrize(("depth", "depth_max", "says"), [(4000, 4001, " ×4001 deep holds "), (60_000, COUNTED_MAX, f" ×{COUNTED_MAX} or more deep holds ")])

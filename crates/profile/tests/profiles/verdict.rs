@@ -217,9 +217,9 @@ fn a_recursion_that_was_counted_beyond_what_a_sample_holds() {
     "#]],
     );
     check(
-        &format!("{PROCESS}{cut}deep 34304 or more\n{}", expressions(5, 10)),
+        &format!("{PROCESS}{cut}deep 17920 or more\n{}", expressions(5, 10)),
         expect![[r#"
-        recursion: fib (app.py:1) ×34304 or more deep holds 50.0 % of 160 ms CPU
+        recursion: fib (app.py:1) ×17920 or more deep holds 50.0 % of 160 ms CPU
     "#]],
     );
     // The function that was counted is another one.

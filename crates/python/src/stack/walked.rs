@@ -5,8 +5,8 @@ use crate::memory::Address;
 
 /// Words for Python frames and shims.
 pub const PYTHON_MAX: usize = 1536;
-/// So many frames are counted beyond the last word.
-pub const COUNTED_MAX: u32 = 1 << 15;
+/// So many frames are counted beyond the last word: few enough for `IN_HANDLER_NS_MAX` (agent, looks.rs), for they lie beside each other.
+pub const COUNTED_MAX: u32 = 1 << 14;
 
 /// How the walk over the Python frames ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -40,7 +40,8 @@ const SENT_AGAIN_NS: u64 = 2_000_000;
 const UNANSWERED_NS: u64 = 10_000_000;
 /// A thread that blocks the signal is asked again after this time.
 const MASKED_NS: u64 = 50_000_000;
-/// No handler of genba's takes so much CPU: a thread that lost its CPU in one blocks the signal meanwhile, and will answer.
+/// No handler of genba's takes so much CPU, also none that counts frames (`COUNTED_MAX` in crates/python). A thread that
+/// lost its CPU in one blocks the signal meanwhile, and will answer.
 const IN_HANDLER_NS_MAX: u64 = 1_000_000;
 
 impl Sampler {

@@ -79,11 +79,11 @@ mod tests {
         for (node, depth) in [(7, depth(1, 2000, true)), (8, depth(1, 3000, true)), (9, depth(1, 2500, true))] {
             depths.counted(u64::from(node), 4, node, depth);
         }
-        depths.counted(10, 4, 5, depth(2, 34_304, false));
+        depths.counted(10, 4, 5, depth(2, 17_920, false));
         depths.counted(10, 4, 6, None);
         let told = |mark: Mark| (mark.at_ns, mark.node, mark.thread, mark.value, mark.text);
         let marks: Vec<_> = depths.take_marks().map(told).collect();
-        assert_eq!(marks, [(8, 8, 5, 3000, String::new()), (10, 5, 5, 34_304, "or more".to_owned())]);
+        assert_eq!(marks, [(8, 8, 5, 3000, String::new()), (10, 5, 5, 17_920, "or more".to_owned())]);
         assert_eq!(depths.take_marks().count(), 0);
     }
 
