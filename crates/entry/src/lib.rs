@@ -104,8 +104,8 @@ struct Entry<'a> {
     places: Vec<Option<Place>>,
     modules: RefCell<Modules>,
     filters: Filters,
-    /// The first thread that the last stop had no time to look at, by its number; 0: it looked at all.
-    looked_before: i32,
+    /// The thread at which the last stop ended its looks, by its number: the next one goes on there. 0: it looked at all.
+    looks_from: i32,
 }
 
 impl<'a> Entry<'a> {
@@ -160,8 +160,8 @@ impl<'a> Entry<'a> {
         modules.shut();
         let modules = RefCell::new(modules);
         let places = places(&maps, &slots, room);
-        let looked_before = 0;
-        Ok(Entry { asked, memory, maps, surroundings, slots, words, room, places, modules, filters, looked_before })
+        let looks_from = 0;
+        Ok(Entry { asked, memory, maps, surroundings, slots, words, room, places, modules, filters, looks_from })
     }
 
     fn run(mut self) -> Result<Entered, NotEntered> {
@@ -260,9 +260,8 @@ impl<'a> Entry<'a> {
     /// One thread goes to the entry, if one can. `is_late`: signals may come all the time.
     fn send_one(&mut self, stop: &mut Stop, program: &File, is_late: bool) -> Result<(), Unsent> {
         let mut threads = stop.standing();
-        let first = threads.iter().position(|(tid, _)| *tid >= self.looked_before).unwrap_or(0);
+        let first = threads.iter().position(|(tid, _)| *tid >= self.looks_from).unwrap_or(0);
         threads.rotate_left(first);
-        self.looked_before = 0;
         let code = self.room.code_at..self.room.code_at + code::with(&self.slots).len() as u64;
         if stop.is_with_all() {
             return Err(Unsent::Failed(NotEntered::Stopped));
@@ -276,10 +275,9 @@ impl<'a> Entry<'a> {
         let mut last = threads.is_empty().then_some(Unusable::Uninterruptible);
         let began = Instant::now();
         for (tid, registers) in threads {
+            self.looks_from = tid;
             if began.elapsed() >= LOOKED_MAX {
-                self.looked_before = tid;
-                last = last.or(Some(Unusable::Unseen));
-                break;
+                return Err(Unsent::Unusable(last.or(Some(Unusable::Unseen))));
             }
             let place = Known {
                 pid: stop.pid(),
@@ -296,7 +294,7 @@ impl<'a> Entry<'a> {
                     last = Some(why);
                     // The others have that file among their callers, too: they need not be held while each is walked.
                     if self.modules.borrow().has_missed() {
-                        break;
+                        return Err(Unsent::Unusable(last));
                     }
                     continue;
                 }
@@ -345,6 +343,7 @@ impl<'a> Entry<'a> {
             registers.rsp = (next.rsp - 128) & !63;
             return stop.send(tid, registers).map_err(|errno| Unsent::Failed(refused(errno)));
         }
+        self.looks_from = 0;
         Err(Unsent::Unusable(last))
     }
 
