@@ -42,6 +42,8 @@ pub enum Filtered {
     Unread(Errno),
     /// Whether there are any cannot be told: the kernel's reason.
     Untold(Errno),
+    /// There was no time to ask all threads, or none has stopped.
+    Unasked,
     /// What happens at a system call of the agent's.
     Call { number: i64, name: &'static str, action: Action },
 }

@@ -203,7 +203,7 @@ impl<'a> Entry<'a> {
         }
         // No thread ever stopped, or not all could be asked: nobody knows what its filters say, whatever the way in.
         Err(if self.filters.are_unread() {
-            NotEntered::Filtered(Filtered::Unread(Errno::EAGAIN))
+            NotEntered::Filtered(Filtered::Unasked)
         } else {
             NotEntered::NoMoment(last, held)
         })

@@ -294,6 +294,9 @@ fn filtered(pid: u32, why: Filtered) -> Failure {
         Filtered::Strict => "seccomp's strict mode ends a thread that does more than read, write and exit".to_owned(),
         Filtered::Unread(errno) => format!("it has seccomp filters that genba cannot read: {errno}"),
         Filtered::Untold(errno) => format!("genba cannot tell whether it has seccomp filters: {errno}"),
+        Filtered::Unasked => {
+            "it has seccomp filters, and not all of its threads could be stopped and asked for them in time".to_owned()
+        }
         Filtered::Call { number, name, action } => {
             let action = words_of_action(action);
             format!("genba's library makes system call {number} ({name}), and a seccomp filter {action}")
@@ -304,6 +307,7 @@ fn filtered(pid: u32, why: Filtered) -> Failure {
             "run genba as root and outside of containers; the kernel needs CONFIG_CHECKPOINT_RESTORE".to_owned()
         }
         Filtered::Untold(_) => format!("genba doctor {pid} says what is allowed there"),
+        Filtered::Unasked => format!("try it again; genba dump {pid} makes no call in the process"),
         Filtered::Strict => format!("genba dump {pid} makes no call in the process"),
         Filtered::Call { .. } => {
             format!("let the filter allow it or answer with an error; genba dump {pid} makes no call in the process")
@@ -337,7 +341,7 @@ fn words_of(why: Option<Unusable>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Entered, Held, NotEntered, Way, not_entered};
+    use super::{Entered, Filtered, Held, NotEntered, Way, not_entered};
     use std::time::Duration;
 
     const ZERO: Duration = Duration::ZERO;
@@ -361,5 +365,12 @@ mod tests {
         check(&asked(held), ZERO, &before);
         let failure = not_entered(7, &NotEntered::NoMoment(None, held)).to_string();
         assert!(failure.contains(stops), "{failure}");
+    }
+
+    #[test]
+    fn where_time_was_too_short_for_the_filters_other_rights_are_no_remedy() {
+        let failure = not_entered(7, &NotEntered::Filtered(Filtered::Unasked)).to_string();
+        assert!(failure.contains("asked for them in time") && failure.contains("try it again"), "{failure}");
+        assert!(!failure.contains("root"), "{failure}");
     }
 }
