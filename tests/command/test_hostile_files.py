@@ -216,16 +216,35 @@ def test_a_large_prof_is_listed_in_the_same_memory(tmp_path: Path, name: str) ->
         assert code == 0 and peak <= PEAK_BYTES_MAX, (words, peak, code, said)
 
 
-def test_several_small_profs_take_little_memory_together(tmp_path: Path) -> None:
-    """Each has names of its own, which are 10 MB when they are spelled out. After some of them the next one is refused, by its size."""
-    files = [tmp_path / f"{letter}.prof" for letter in "abcdefghijklmnop"]
+def small_profs(folder: Path) -> list[Path]:
+    """Each has names of its own, which are 10 MB when they are spelled out."""
+    files = [folder / f"{letter}.prof" for letter in "abcdefghijklmnop"]
     for file in files:
         file.write_bytes(one_name_for_many_rows(file.stem.encode()))
         assert file.stat().st_size <= FILE_BYTES_MAX
+    return files
+
+
+def test_several_small_profs_take_little_memory_together(tmp_path: Path) -> None:
+    """After some of them the next one is refused, by its size."""
+    files = small_profs(tmp_path)
     for count, expected in ((4, 0), (len(files), 1)):
         peak, code, said = peak_bytes("pstats", *files[:count], "--sort", "stdname", "--stats", "3")
         assert code == expected and "panicked" not in said and peak <= PEAK_BYTES_MAX, (count, peak, code, said)
-    assert "the most that genba takes for its size" in " ".join(said.split()), said
+    said = " ".join(said.split())
+    assert "the most that genba takes for its size" in said and re.search(r"hint: genba pstats \S+\.prof tries it alone", said), said
+
+
+def test_the_shell_of_pstats_reads_one_small_prof_after_the_other(tmp_path: Path) -> None:
+    """Each takes the place of the one before it, and of its memory. All of them together are refused there, too."""
+    files = small_profs(tmp_path)
+    shell = lambda word: subprocess.run(
+        [binary(), "pstats", files[0]], input="".join(f"{word} {file}\nstats 1\n" for file in files), capture_output=True, text=True, timeout=180
+    )
+    read, added = shell("read"), shell("add")
+    assert (read.returncode, read.stderr, added.returncode) == (0, "", 0), read.stderr
+    assert "for its size" in added.stdout and "for its size" not in read.stdout
+    assert [file.name for file in files if f"    {file}\n" not in read.stdout] == []
 
 
 def test_a_prof_that_needs_more_memory_than_is_left_is_not_called_damaged(tmp_path: Path) -> None:

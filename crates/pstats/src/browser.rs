@@ -18,10 +18,21 @@ pub enum NotLoaded {
     Content(String),
     /// There is not so much memory.
     TooLarge(String),
+    /// It needs more than a file of its size may, however much there is.
+    TooLargeForItsSize(String),
+}
+
+/// What the statistics of a file are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// They are added to those that are loaded.
+    Add,
+    /// They take the place of those.
+    Replace,
 }
 
 /// Opens the file of that name.
-pub type Loading<'a> = dyn Fn(&str) -> Result<Stats, NotLoaded> + 'a;
+pub type Loading<'a> = dyn Fn(&str, Purpose) -> Result<Stats, NotLoaded> + 'a;
 
 pub struct Browser<'a> {
     stats: Option<Stats>,
@@ -99,7 +110,7 @@ impl<'a> Browser<'a> {
 
     fn add(&mut self, file: &str) -> String {
         let Some(stats) = &mut self.stats else { return NONE_LOADED.to_owned() };
-        match (self.load)(file) {
+        match (self.load)(file, Purpose::Add) {
             Ok(other) => {
                 stats.add(other);
                 String::new()
@@ -107,7 +118,7 @@ impl<'a> Browser<'a> {
             Err(NotLoaded::System(number, words)) => {
                 format!("Failed to load statistics for {file}: [Errno {number}] {words}: '{file}'\n")
             }
-            Err(NotLoaded::Content(words) | NotLoaded::TooLarge(words)) => {
+            Err(NotLoaded::Content(words) | NotLoaded::TooLarge(words) | NotLoaded::TooLargeForItsSize(words)) => {
                 format!("Failed to load statistics for {file}: {words}\n")
             }
         }
@@ -119,15 +130,18 @@ impl<'a> Browser<'a> {
         if file.is_empty() {
             return "No statistics object is current -- cannot reload.\n".to_owned();
         }
-        match (self.load)(&file) {
+        match (self.load)(&file, Purpose::Replace) {
             Ok(stats) => {
                 self.stats = Some(stats);
                 self.prompt = format!("{file}% ");
                 String::new()
             }
-            Err(NotLoaded::System(_, words) | NotLoaded::Content(words) | NotLoaded::TooLarge(words)) => {
-                format!("{words}\n")
-            }
+            Err(
+                NotLoaded::System(_, words)
+                | NotLoaded::Content(words)
+                | NotLoaded::TooLarge(words)
+                | NotLoaded::TooLargeForItsSize(words),
+            ) => format!("{words}\n"),
         }
     }
 

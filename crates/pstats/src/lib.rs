@@ -17,7 +17,7 @@ mod sort;
 mod stats;
 mod text;
 
-pub use browser::{Browser, Completion, Loading, NotLoaded, completion};
+pub use browser::{Browser, Completion, Loading, NotLoaded, Purpose, completion};
 pub use difference::{Difference, Order, difference};
 pub use functions::{Awaits, Callers, Function, FunctionId, Functions, Prof, Row, Timing};
 pub use marshal::Damaged;

@@ -10,7 +10,7 @@ use genba_format::{Event, MAGIC, Reader};
 use genba_import::{COUNTS_BYTES_MIN, Counts};
 use genba_process::memory_left::{self, Left};
 use genba_process::tree::Tree;
-use genba_profile::figures;
+use genba_profile::{figures, shell};
 use genba_pstats::{Damaged, NotLoaded, Prof, Stats, is_prof};
 
 use crate::read::check_is_no_pipe;
@@ -31,6 +31,12 @@ pub struct Shared {
 impl Default for Shared {
     fn default() -> Shared {
         Shared { bytes: COUNTS_BYTES_MIN }
+    }
+}
+
+impl Shared {
+    const fn is_whole(&self) -> bool {
+        self.bytes == COUNTS_BYTES_MIN
     }
 }
 
@@ -113,7 +119,12 @@ pub fn load(path: &Path, shared: &mut Shared) -> Result<Stats, NotLoaded> {
         let prof = match prof_of(&counts, shared) {
             Ok(prof) => prof,
             Err(why) if is_only => return Err(why),
-            Err(NotLoaded::Content(words) | NotLoaded::TooLarge(words) | NotLoaded::System(_, words)) => {
+            Err(
+                NotLoaded::Content(words)
+                | NotLoaded::TooLarge(words)
+                | NotLoaded::TooLargeForItsSize(words)
+                | NotLoaded::System(_, words),
+            ) => {
                 say(&format!("note: the counts of one process in {shown} are left out: {words}"));
                 continue;
             }
@@ -148,7 +159,7 @@ fn prof_of(Counts { bytes, more_bytes }: &Counts, shared: &mut Shared) -> Result
             (true, None) => {
                 let most = figures::size(most_bytes);
                 let words = format!("it needs more than {most} of memory, the most that genba takes for its size");
-                NotLoaded::TooLarge(words)
+                NotLoaded::TooLargeForItsSize(words)
             }
         }
     })?;
@@ -171,6 +182,10 @@ fn too_large(how_exact: &str, needed_bytes: u64, left: Left) -> NotLoaded {
     NotLoaded::TooLarge(format!("it needs {how_exact} {needed} of memory, and genba takes at most {most}: {share}"))
 }
 
+fn too_large_here(path: &Path, words: String) -> Failure {
+    Failure::no(format!("{} is too large to be read here", path.display())).detail(words)
+}
+
 /// The same for a file that is named on the command line.
 pub fn open(path: &Path, shared: &mut Shared) -> Result<Stats, Failure> {
     check_is_no_pipe(path)?;
@@ -181,8 +196,12 @@ pub fn open(path: &Path, shared: &mut Shared) -> Result<Stats, Failure> {
                 Failure::no(format!("cannot open {shown}: {}", words.to_lowercase())).hint(HINT)
             }
             NotLoaded::Content(words) => Failure::no(format!("{shown} cannot be read")).detail(words).hint(HINT),
-            NotLoaded::TooLarge(words) => {
-                Failure::no(format!("{shown} is too large to be read here")).detail(words).hint(memory_share::HINT)
+            NotLoaded::TooLarge(words) => too_large_here(path, words).hint(memory_share::HINT),
+            NotLoaded::TooLargeForItsSize(words) if shared.is_whole() => too_large_here(path, words).hint(HINT),
+            NotLoaded::TooLargeForItsSize(words) => {
+                let alone = format!("genba pstats {}", shell::path(path));
+                let hint = format!("{alone} tries it alone: what came before it took a part of that memory");
+                too_large_here(path, words).hint(hint)
             }
         }
     })

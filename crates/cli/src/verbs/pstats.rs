@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use genba_pstats::{Browser, Listing, Restriction, Stats, UnknownKey};
+use genba_pstats::{Browser, Listing, Purpose, Restriction, Stats, UnknownKey};
 
 use crate::read::{self, prof_file};
 use crate::words::failure::Failure;
@@ -105,7 +105,21 @@ fn added(first: &Path, others: &[PathBuf], shared: &mut prof_file::Shared) -> Re
 
 fn browse(stats: Option<(String, Stats)>, shared: prof_file::Shared) -> Result<ExitCode, Failure> {
     let shared = RefCell::new(shared);
-    let load = |file: &str| prof_file::load(Path::new(file), &mut shared.borrow_mut());
+    let load = |file: &str, purpose: Purpose| {
+        let (path, mut shared) = (Path::new(file), shared.borrow_mut());
+        match purpose {
+            Purpose::Add => prof_file::load(path, &mut shared),
+            Purpose::Replace => {
+                // What was loaded before gives its room back.
+                let mut whole = prof_file::Shared::default();
+                let loaded = prof_file::load(path, &mut whole);
+                if loaded.is_ok() {
+                    *shared = whole;
+                }
+                loaded
+            }
+        }
+    };
     let mut browser = Browser::new(stats, &load);
     let mut lines = Lines::new();
     read::print("Welcome to the profile statistics browser.\n")?;
