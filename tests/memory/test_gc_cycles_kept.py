@@ -198,7 +198,7 @@ def test_a_file_is_shown_as_a_process_is(workshop: Workshop) -> None:
     ("content", "flags", "code", "words"),
     [
         ("no JSON", (), 1, "is not a file of --gc-cycles"),
-        ('{"format": "genba-heap", "version": 1}', (), 1, "hint: genba heap diff BEFORE AFTER"),
+        ('{"format": "genba-heap", "version": 1}', (), 1, "hint: genba heap /"),
         ('{"format": "genba-gc-cycles", "version": 2}', (), 1, "it says genba-gc-cycles version 2, expected genba-gc-cycles version 1"),
         ('{"format": "genba-gc-cycles", "version": 1}', (), 1, "missing field"),
         ("no JSON", ("--fork",), 2, "hint: genba gc cycles "),
@@ -228,6 +228,13 @@ def test_such_a_file_in_place_of_a_recording(tmp_path: Path, verb: str, name: st
         done = genba(verb, name, cwd=tmp_path)
         assert (done.returncode, done.stdout) == (1, "") and done.stderr.startswith(f"error: {name} is not a recording\n"), done
         assert hint in done.stderr, done.stderr
+
+
+def test_such_a_file_in_place_of_a_heap(tmp_path: Path) -> None:
+    (tmp_path / "app.cycles-1.json").write_text('{"format": "genba-gc-cycles", "version": 1}')
+    done = genba("heap", "app.cycles-1.json", cwd=tmp_path)
+    assert done.returncode == 1 and done.stderr.startswith("error: app.cycles-1.json is no heap that genba has kept\n"), done
+    assert "hint: genba gc cycles app.cycles-1.json\n" in done.stderr, done.stderr
 
 
 def test_zero_is_no_process(tmp_path: Path) -> None:

@@ -361,6 +361,8 @@ def test_refusals_say_what_to_do(workshop: Workshop) -> None:
         (["heap"], 2, "no process is named"),
         (["heap", "1", "--fork", "--in-place"], 2, "cannot be used with"),
         (["heap", "4194303"], 1, "there is no process 4194303"),
+        (["heap", "typo.json"], 1, "error: cannot read typo.json: no such file or directory\n"),
+        (["heap", "diff", "typo.json", "typo.json"], 1, "error: cannot read typo.json: no such file or directory\n"),
     ]:
         done = genba(*arguments)
         assert done.returncode == code and words in done.stderr and "hint: " in done.stderr, done.stderr

@@ -43,7 +43,7 @@ pub struct Arguments {
     question: Option<Question>,
 
     /// The process; genba ps lists those of Python. Or a file that -o or a recording has kept
-    #[arg(value_name = "PID|FILE", value_parser = pids::process_or_file, value_hint = ValueHint::FilePath)]
+    #[arg(value_name = "PID|FILE", value_parser = pids::process_or_file(), value_hint = ValueHint::FilePath)]
     target: Option<Target>,
 
     /// Walk a copy of the process, or fail: the program is held only while the copy is made

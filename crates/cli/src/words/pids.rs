@@ -1,7 +1,9 @@
 //! The number of a process on the command line, or a file in its place.
 //! Owns: its grammar. Never: knows whether there is such a process.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+
+use clap::builder::{PathBufValueParser, TypedValueParser};
 
 /// What a verb looks at.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -10,9 +12,18 @@ pub enum Target {
     File(PathBuf),
 }
 
-/// A number is a process, unless there is a file of that name: folders have such names in /proc. Err: words for the user.
-pub fn process_or_file(text: &str) -> Result<Target, String> {
-    if Path::new(text).is_file() { Ok(Target::File(PathBuf::from(text))) } else { pid(text).map(Target::Process) }
+/// A number is a process, unless there is a file of that name: folders have such names in /proc.
+pub fn process_or_file() -> impl TypedValueParser<Value = Target> {
+    PathBufValueParser::new().try_map(target)
+}
+
+/// Err: words for the user.
+fn target(path: PathBuf) -> Result<Target, String> {
+    let number = path.to_str().filter(|text| text.bytes().all(|letter| letter.is_ascii_digit()));
+    match number.filter(|_| !path.is_file()) {
+        Some(number) => pid(number).map(Target::Process),
+        None => Ok(Target::File(path)),
+    }
 }
 
 /// Err: words for the user.
@@ -23,7 +34,7 @@ pub fn pid(text: &str) -> Result<u32, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Target, pid, process_or_file};
+    use super::{Target, pid, target};
     use std::path::PathBuf;
 
     #[test]
@@ -35,10 +46,11 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_one_that_is_there() {
-        assert_eq!(process_or_file("/proc/self/comm"), Ok(Target::File(PathBuf::from("/proc/self/comm"))));
-        assert_eq!(process_or_file("4711"), Ok(Target::Process(4711)));
-        assert_eq!(process_or_file("/proc"), pid("/proc").map(Target::Process));
-        assert_eq!(process_or_file("no-such-heap.json"), pid("no-such-heap.json").map(Target::Process));
+    fn a_number_is_a_process_and_all_else_a_file() {
+        assert_eq!(target(PathBuf::from("4711")), Ok(Target::Process(4711)));
+        assert!(target(PathBuf::from("0")).is_err());
+        for text in ["/proc/self/comm", "no-such-heap.json", "1.5"] {
+            assert_eq!(target(PathBuf::from(text)), Ok(Target::File(PathBuf::from(text))));
+        }
     }
 }

@@ -27,7 +27,7 @@ use crate::verbs::heap::asking::{self, Wants};
 use crate::verbs::heap::choice::{self, Wish};
 use crate::verbs::heap::interrupt::Interrupt;
 use crate::words::failure::{Failure, say};
-use crate::words::pids;
+use crate::words::pids::{self, Target};
 use crate::words::progress::during;
 use crate::words::refused::refused;
 use page::{Page, kept};
@@ -37,8 +37,8 @@ const KINDS_ON_SCREEN: usize = 10;
 #[derive(Args)]
 pub struct Arguments {
     /// The process; genba ps lists those of Python. Or a file that --gc-cycles has kept
-    #[arg(value_name = "PID|FILE", value_hint = ValueHint::FilePath)]
-    target: PathBuf,
+    #[arg(value_name = "PID|FILE", value_parser = pids::process_or_file(), value_hint = ValueHint::FilePath)]
+    target: Target,
 
     /// Show so many kinds of cycles; 0 shows all [default: 10, in JSON 0]
     #[arg(long, value_name = "N")]
@@ -65,13 +65,13 @@ pub fn cycles(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let is_json = arguments.format == TextOrJson::Json;
     let limit = arguments.limit.unwrap_or(if is_json { 0 } else { KINDS_ON_SCREEN });
     let limit = (limit > 0).then_some(limit);
-    let page = match process_of(&arguments.target)? {
-        Some(pid) => looked_at(pid, Wish::of(arguments.fork, arguments.in_place), limit)?,
-        None if arguments.fork || arguments.in_place => {
+    let page = match &arguments.target {
+        Target::Process(pid) => looked_at(*pid, Wish::of(arguments.fork, arguments.in_place), limit)?,
+        Target::File(path) if arguments.fork || arguments.in_place => {
             return Err(Failure::usage("--fork and --in-place apply to a process, not to a file")
-                .hint(format!("genba gc cycles {}", shell::path(&arguments.target))));
+                .hint(format!("genba gc cycles {}", shell::path(path))));
         }
-        None => kept::open(&arguments.target, limit)?,
+        Target::File(path) => kept::open(path, limit)?,
     };
     // A page that goes to the screen or a pipe is alone there.
     let is_stream =
@@ -86,15 +86,6 @@ pub fn cycles(arguments: &Arguments) -> Result<ExitCode, Failure> {
         }
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// A number is a process, unless there is a file of that name.
-fn process_of(target: &Path) -> Result<Option<u32>, Failure> {
-    let number = target.to_str().filter(|text| text.bytes().all(|letter| letter.is_ascii_digit()));
-    match number.filter(|_| !target.exists()) {
-        Some(number) => pids::pid(number).map(Some).map_err(|why| Failure::usage(format!("'{number}': {why}"))),
-        None => Ok(None),
-    }
 }
 
 fn looked_at(pid: u32, wish: Wish, limit: Option<usize>) -> Result<Page, Failure> {

@@ -2,18 +2,23 @@
 //! Owns: the pairing of rows by module and name. Never: reads a process.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
 use genba_profile::figures;
 use genba_profile::report::printable;
+use genba_profile::shell;
 use serde::Serialize;
 
 use super::page::{FORMAT, Format, Page, TOP, VERSION};
 use super::text::shortened;
+use crate::files::own_file::format_of;
 use crate::read;
 use crate::words::failure::{self, Failure};
+
+const KEEPS_ONE: &str = "genba heap PID -o FILE keeps one";
 
 #[derive(Args)]
 pub struct Arguments {
@@ -87,20 +92,29 @@ pub fn growth(before: &Page, after: &Page, top: usize) -> String {
 
 /// A file of a heap.
 pub fn read_page(path: &Path) -> Result<Page, Failure> {
-    let cannot = |detail: String| {
-        Failure::no(format!("{} is no heap that genba has kept", path.display()))
-            .detail(detail)
-            .hint("genba heap PID -o FILE keeps one")
-    };
     read::check_is_no_pipe(path)?;
-    let bytes = std::fs::read(path)
-        .map_err(|error| Failure::no(format!("cannot read {}: {}", path.display(), failure::of_system(&error))))?;
+    let bytes = std::fs::read(path).map_err(|error| unreadable(path, &error))?;
+    let cannot = |detail: String| {
+        let failure = Failure::no(format!("{} is no heap that genba has kept", path.display())).detail(detail);
+        match format_of(&bytes) {
+            Some(b"genba-gc-cycles") => failure.hint(format!("genba gc cycles {}", shell::path(path))),
+            _ => failure.hint(KEEPS_ONE),
+        }
+    };
     let page: Page = serde_json::from_slice(&bytes).map_err(|error| cannot(error.to_string()))?;
     if page.format != FORMAT || page.version != VERSION {
         let found = format!("it says {} version {}, expected {FORMAT} version {VERSION}", page.format, page.version);
         return Err(cannot(printable(&found)));
     }
     Ok(page)
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
+    let failure = Failure::no(format!("cannot read {}: {}", path.display(), failure::of_system(error)));
+    match error.kind() {
+        ErrorKind::NotFound => failure.hint(format!("{KEEPS_ONE}; genba ps lists the Python processes")),
+        _ => failure,
+    }
 }
 
 /// Those that grew most come first, those that shrank most last. Classes of one name are one row.

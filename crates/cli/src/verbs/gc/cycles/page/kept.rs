@@ -7,6 +7,7 @@ use std::path::Path;
 
 use genba_heap::found::{Cycles, Node, Reference};
 use genba_profile::report::printable;
+use genba_profile::shell;
 use serde::Deserialize;
 
 use super::{Edge, FORMAT, Graph, Heap, Kind, Names, Page, VERSION, ways, words};
@@ -55,9 +56,9 @@ impl Unfit {
     fn told_of(self, path: &Path) -> Failure {
         let failure = Failure::no(format!("{} is not a file of --gc-cycles", path.display()));
         failure.detail(self.why).hint(if self.is_heap {
-            "genba heap diff BEFORE AFTER reads files of a heap"
+            format!("genba heap {}", shell::path(path))
         } else {
-            "genba run --gc-cycles app.py keeps such files, app.cycles-1.json and so on"
+            "genba run --gc-cycles app.py keeps such files, app.cycles-1.json and so on".to_owned()
         })
     }
 }
