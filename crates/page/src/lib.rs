@@ -86,7 +86,7 @@ pub fn numbers(reading: &mut Reading, recording: &str, warnings: &[String], room
         let share_min = if is_crowded { RARE_SHARE } else { 0.0 };
         let options = Options { weight: Some(weight), share_min, ..Options::default() };
         let report = report::report(reading, &options);
-        report::json::json(reading, &report, warnings).map_err(|error| not_written(&error))
+        report::json::compact(reading, &report, warnings).map_err(|error| not_written(&error))
     };
     let (cpu, wall, samples) = (rows(Weight::Cpu)?, rows(Weight::Wall)?, rows(Weight::Samples)?);
     let copied =
@@ -161,6 +161,33 @@ fn filled(page: &str, numbers: &str) -> Result<String, NotMade> {
     Ok(page.replacen(NUMBERS, &packed, 1))
 }
 
+/// Compact JSON without the keys whose value is null: the page takes a key that is missing for one of them, and half of a large page was nothing else.
+/// Within a string a quote has a backslash before it, so no text looks like a key.
+fn without_nulls(json: &str) -> String {
+    const NULL: &str = "\":null";
+    let mut kept = String::with_capacity(json.len());
+    let mut rest = json;
+    while let Some(found) = rest.find(NULL) {
+        kept.push_str(&rest[..found]);
+        rest = &rest[found + NULL.len()..];
+        let key = kept.trim_end_matches(|letter: char| letter.is_ascii_lowercase() || letter == '_').len();
+        match kept[..key].strip_suffix('"').map(str::len) {
+            Some(begin) => {
+                kept.truncate(begin);
+                if kept.ends_with(',') {
+                    kept.pop();
+                } else {
+                    rest = rest.strip_prefix(',').unwrap_or(rest);
+                }
+            }
+            // A key of other letters, or text.
+            None => kept.push_str(NULL),
+        }
+    }
+    kept.push_str(rest);
+    kept
+}
+
 fn not_written(error: &dyn fmt::Display) -> NotMade {
     NotMade(format!("cannot write JSON: {error}"))
 }
@@ -168,7 +195,7 @@ fn not_written(error: &dyn fmt::Display) -> NotMade {
 /// Gzip, because browsers unpack it by themselves, in base64, because nothing in that can end a script element.
 fn packed(numbers: &str) -> std::io::Result<String> {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
-    gzip.write_all(numbers.as_bytes())?;
+    gzip.write_all(without_nulls(numbers).as_bytes())?;
     Ok(STANDARD.encode(gzip.finish()?))
 }
 
@@ -193,6 +220,19 @@ mod tests {
         }
         assert_eq!(GRAPHS.matches(NUMBERS).count(), 1);
         assert_asks_for_nothing(GRAPHS);
+    }
+
+    #[test]
+    fn keys_without_a_value_are_left_out_and_texts_are_not() {
+        for (json, kept) in [
+            (r#"{"a":null,"b_c":null,"d":1}"#, r#"{"d":1}"#),
+            (r#"{"d":1,"a":null,"b":null}"#, r#"{"d":1}"#),
+            (r#"[{"a":null},{"b":null,"c":[null,2]}]"#, r#"[{},{"c":[null,2]}]"#),
+            (r#"{"text":"\"a\":null,","A1":null}"#, r#"{"text":"\"a\":null,","A1":null}"#),
+            (r#"{"text":"a\":null"}"#, r#"{"text":"a\":null"}"#),
+        ] {
+            assert_eq!(without_nulls(json), kept);
+        }
     }
 
     fn assert_asks_for_nothing(page: &str) {

@@ -4,10 +4,10 @@
 import { decodeCollections } from "./collections";
 import { decodeHeaps } from "./heaps";
 import type { Caller, Filters, Folded, Frame, Mark, Meta, Moments, Process, Profile, Rare, Reason, Recording, Row, Rss, Samples, Source, Stacks, Thread, Totals, Verdict, VerdictPiece } from "./profile";
-import { column, counts, damaged, fraction, index, integer, list, listOf, nullable, object, oneOf, orNull, record, text, whole, yes } from "./read";
+import { counts, damaged, fraction, index, indices, indicesOrNull, integer, list, listOf, nullable, object, oneOf, orNull, record, text, whole, wholes, yes } from "./read";
 import type { Value } from "./read";
 import { byWeight, WEIGHTS } from "../units";
-import type { Bytes, Count, FrameIndex, Ns, ProcessIndex, Share, StackIndex, StateIndex, ThreadIndex } from "../units";
+import type { Bytes, Count, FrameIndex, Ns, ProcessIndex, Share, StackIndex } from "../units";
 
 const FORMAT_VERSION_MAX = 1;
 /** The command makes fewer. */
@@ -179,29 +179,23 @@ function decodeRare(at: Value): Rare {
 
 function decodeStacks(at: Value, frames: number): Stacks {
   const nodes = object(at);
-  const frame = list(nodes("frame"), (row) => index(row, frames) as FrameIndex);
-  let child = 0;
+  const frame = indices<FrameIndex>(nodes("frame"), frames);
   // A parent stands before its children: its index is below the child's own.
-  const parent = column(nodes("parent"), frame.length, (row) => {
-    const found = orNull(row, (value) => index(value, child) as StackIndex);
-    child += 1;
-    return found;
-  });
-  return { parent, frame };
+  return { parent: indicesOrNull<StackIndex>(nodes("parent"), (child) => child, frame.length), frame };
 }
 
 function decodeSamples(at: Value, rows: { stacks: number; threads: number; states: number }): Samples {
   const columns = object(at);
-  const stack = list(columns("node"), (row) => orNull(row, (value) => index(value, rows.stacks) as StackIndex));
-  const of = <T>(name: string, read: (row: Value) => T): T[] => column(columns(name), stack.length, read);
-  const counted = (name: string): Bytes[] => orNull(columns(name), (at) => column(at, stack.length, bytes)) ?? [];
+  const stack = indicesOrNull<StackIndex>(columns("node"), () => rows.stacks);
+  const of = <T extends number>(name: string, limit = Infinity): T[] => indices(columns(name), limit, stack.length);
+  const counted = (name: string): Bytes[] => orNull(columns(name), () => of<Bytes>(name)) ?? [];
   return {
     stack,
-    thread: of("thread", (row) => index(row, rows.threads) as ThreadIndex),
-    state: of("state", (row) => index(row, rows.states) as StateIndex),
-    samples: of("samples", count),
-    cpu: of("cpu_ns", ns),
-    wall: of("wall_ns", ns),
+    thread: of("thread", rows.threads),
+    state: of("state", rows.states),
+    samples: of("samples"),
+    cpu: of("cpu_ns"),
+    wall: of("wall_ns"),
     copied: counted("copied_bytes"),
     allocated: counted("allocated_bytes"),
   };
@@ -209,18 +203,18 @@ function decodeSamples(at: Value, rows: { stacks: number; threads: number; state
 
 function decodeMoments(at: Value, samples: number): Moments {
   const columns = object(at);
-  const row = list(columns("row"), (at) => index(at, samples));
-  const of = <T>(name: string, read: (row: Value) => T): T[] => column(columns(name), row.length, read);
+  const row = indices(columns("row"), samples);
+  const of = <T extends number>(name: string): T[] => wholes(columns(name), row.length);
   let bin = 0;
   const moments = {
     binLength: ns(columns("bin_ns")),
-    bin: of("bins_later", (at) => (bin += whole(at))),
+    bin: of("bins_later").map((later) => (bin += later)),
     row,
-    samples: of("samples", count),
-    cpu: of("cpu_ns", ns),
-    wall: of("wall_ns", ns),
+    samples: of<Count>("samples"),
+    cpu: of<Ns>("cpu_ns"),
+    wall: of<Ns>("wall_ns"),
   };
-  if (bin >= BINS_MAX) throw damaged({ field: columns("bins_later").field, value: bin }, `at most ${BINS_MAX} bins`);
+  if (bin >= BINS_MAX) throw damaged({ ...columns("bins_later"), value: bin }, `at most ${BINS_MAX} bins`);
   if (moments.binLength === 0) throw damaged(columns("bin_ns"), "a length");
   return moments;
 }

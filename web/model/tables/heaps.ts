@@ -1,6 +1,6 @@
 // The heaps in the page's JSON (crates/profile/src/views/heaps.rs): columns of classes there, maps here.
 import type { Heap, Heaps } from "./profile";
-import { column, index, list, object, orNull, text, whole } from "./read";
+import { index, indices, list, object, orNull, text, whole, wholes } from "./read";
 import type { Value } from "./read";
 import type { Bytes, Count, Ns, ProcessIndex } from "../units";
 
@@ -12,8 +12,8 @@ export function decodeHeaps(at: Value, processes: number): Heaps {
 
 function decodeHeap(at: Value, processes: number, classes: number): Heap {
   const row = object(at);
-  const of = list(row("class"), (one) => index(one, classes));
-  const numbers = (key: string): number[] => column(row(key), of.length, whole);
+  const of = indices(row("class"), classes);
+  const numbers = (key: string): number[] => wholes(row(key), of.length);
   const [objects, bytes] = [numbers("class_objects"), numbers("class_bytes")];
   return {
     process: orNull(row("process"), (one) => index(one, processes) as ProcessIndex),

@@ -13,20 +13,21 @@ export class Damaged extends Error {
 }
 
 export interface Value {
-  readonly field: string;
+  /** Its name, or its row, in `within`. Put together with the others only for `Damaged`: a page may have millions of values. */
+  readonly field: string | number;
   readonly value: unknown;
+  readonly within?: Value;
 }
 
 export function object(at: Value): (key: string) => Value {
   const { value } = at;
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw damaged(at, "an object");
-  const entries = new Map<string, unknown>(Object.entries(value));
-  return (key) => ({ field: at.field === "" ? key : `${at.field}.${key}`, value: entries.get(key) ?? null });
+  return (key) => ({ field: key, value: Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : null, within: at });
 }
 
 export function list<T>(at: Value, read: (row: Value) => T): T[] {
   if (!Array.isArray(at.value)) throw damaged(at, "a list");
-  return at.value.map((value: unknown, row) => read({ field: `${at.field}[${row}]`, value }));
+  return at.value.map((value: unknown, row) => read({ field: row, value, within: at }));
 }
 
 export function text(at: Value): string {
@@ -102,8 +103,31 @@ export function record<T extends object>(fields: { readonly [Name in keyof T]: (
 
 /** A list of that length: of a table of columns. */
 export function column<T>(at: Value, rows: number, read: (row: Value) => T): T[] {
-  const found = list(at, read);
-  if (found.length !== rows) throw damaged({ field: at.field, value: found.length }, `a column of ${rows} rows`);
+  return ofLength(at, rows, list(at, read));
+}
+
+/** The list itself, of whole numbers below `limit`: a page may have millions of them. */
+export function indices<T extends number>(at: Value, limit: number, rows?: number): T[] {
+  return indicesOrNull(at, () => limit, rows, undefined) as T[];
+}
+
+export function wholes<T extends number>(at: Value, rows?: number): T[] {
+  return indices(at, Infinity, rows);
+}
+
+/** The same with nulls. `limit`: of a row. */
+export function indicesOrNull<T extends number>(at: Value, limit: (row: number) => number, rows?: number, none: null | undefined = null): (T | null)[] {
+  if (!Array.isArray(at.value)) throw damaged(at, "a list");
+  const found: unknown[] = at.value;
+  found.forEach((value, row) => {
+    const isRight = value === none || (Number.isInteger(value) && (value as number) >= 0 && (value as number) < limit(row));
+    if (!isRight) index({ field: row, value, within: at }, limit(row));
+  });
+  return ofLength(at, rows ?? found.length, found) as (T | null)[];
+}
+
+function ofLength<T>(at: Value, rows: number, found: T[]): T[] {
+  if (found.length !== rows) throw damaged({ ...at, value: found.length }, `a column of ${rows} rows`);
   return found;
 }
 
@@ -115,5 +139,10 @@ export function counts(at: Value): [string, number][] {
 export function damaged(at: Value, expected: string): Damaged {
   const shown = JSON.stringify(at.value) as string | undefined;
   const found = shown === undefined ? "nothing" : shown.length > 60 ? `${shown.slice(0, 60)}… (${shown.length} characters)` : shown;
-  return new Damaged(at.field === "" ? "(whole text)" : at.field, expected, found);
+  return new Damaged(wholeName(at) || "(whole text)", expected, found);
+}
+
+function wholeName({ field, within }: Value): string {
+  const above = within === undefined ? "" : wholeName(within);
+  return typeof field === "number" ? `${above}[${field}]` : above === "" ? field : `${above}.${field}`;
 }

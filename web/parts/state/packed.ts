@@ -3,7 +3,9 @@
 export async function unpackedNumbers(place = "[data-numbers]"): Promise<unknown> {
   const packed = document.querySelector(place)?.textContent.trim() ?? "";
   if (packed === "") throw new Error("this page holds no numbers");
-  const bytes = Uint8Array.from(atob(packed), (character) => character.charCodeAt(0));
+  const letters = atob(packed);
+  const bytes = new Uint8Array(letters.length);
+  for (let at = 0; at < bytes.length; at += 1) bytes[at] = letters.charCodeAt(at);
   const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return JSON.parse(await new Response(unpacked).text());
 }

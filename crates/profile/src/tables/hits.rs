@@ -107,9 +107,12 @@ fn of_process(stored: &Stored, hits: &mut Hits) {
     of_codes(stored, instructions, began_realtime_ns, hits);
 }
 
+/// A row of codes, and which of its code units were met.
+type Hit<'stored> = (u32, &'stored proto::Code, BTreeSet<u64>);
+
 /// `instructions`: code units by the row of their code.
 fn of_codes(stored: &Stored, instructions: BTreeMap<u32, BTreeSet<u64>>, began_realtime_ns: u64, hits: &mut Hits) {
-    let mut by_filename: BTreeMap<u32, Vec<(u32, &proto::Code, BTreeSet<u64>)>> = BTreeMap::new();
+    let mut by_filename: BTreeMap<u32, Vec<Hit>> = BTreeMap::new();
     for (index, units) in instructions {
         if let Some(code) = stored.codes.get(index) {
             by_filename.entry(code.filename).or_default().push((index, code, units));

@@ -151,12 +151,26 @@ struct FoldedPage {
 }
 
 pub fn json(reading: &Reading, report: &Report, warnings: &[String]) -> serde_json::Result<String> {
+    written(reading, report, warnings, |page| genba_text::json::pretty(page))
+}
+
+/// On one line.
+pub fn compact(reading: &Reading, report: &Report, warnings: &[String]) -> serde_json::Result<String> {
+    written(reading, report, warnings, |page| genba_text::json::compact(page))
+}
+
+fn written(
+    reading: &Reading,
+    report: &Report,
+    warnings: &[String],
+    write: impl FnOnce(&Page<'_>) -> serde_json::Result<String>,
+) -> serde_json::Result<String> {
     let profile = &reading.profile;
     let resident = profile.resident_max();
     let accounting = profile.accounting();
     let pace = Pace::of(profile);
     let weight = report.choice.weight;
-    let page = Page {
+    write(&Page {
         version: 1,
         weight: weight.key(),
         weight_why: report.choice.why.as_deref(),
@@ -180,8 +194,7 @@ pub fn json(reading: &Reading, report: &Report, warnings: &[String]) -> serde_js
         rss_max_bytes: resident.map(|resident| resident.max_bytes),
         rss_mean_bytes: resident.map(|resident| resident.mean_bytes),
         warnings,
-    };
-    genba_text::json::pretty(&page)
+    })
 }
 
 pub fn accounting_page(accounting: &crate::tables::profile::Accounting) -> AccountingPage<'_> {
