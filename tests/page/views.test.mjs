@@ -258,6 +258,10 @@ test("focus and hide by key and by pattern; one that is none says so and changes
     await page.locator("[data-pattern=focus]").press("Enter");
     assert.match(await words(page, ".wrong"), /^not a pattern: /);
     assert.equal(await page.locator(".chips").count(), 0);
+    // Stacks that are taken out whole are one box, and no time of the program's own.
+    await page.locator("[data-pattern=hide]").fill(".");
+    await page.locator("[data-pattern=hide]").press("Enter");
+    assert.match(await words(page, "[data-row]"), /hidden/);
   });
 });
 

@@ -37,6 +37,8 @@ const decodeFrame = record<Frame>({
   origin: textOrNull,
   fullName: textOrNull,
 });
+/** In place of a stack that was taken out whole (kept.ts). The command has the same mark: crates/profile/src/rules/filter.rs. */
+export const HIDDEN = decodeFrame({ field: "", value: { kind: "mark", name: "hidden" } });
 const decodeCode = record<Omit<Row, keyof Totals>>({
   file: textOrNull,
   line: wholeOrNull,

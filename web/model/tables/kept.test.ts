@@ -45,8 +45,12 @@ test("focus keeps whole stacks, hide takes frames out of them", () => {
   assert.throws(() => left({ focus: "(" }), SyntaxError);
 });
 
-test("a stack that is taken out whole leaves its time to the program", () => {
-  assert.equal(left({ hide: "^main$" }, "main x3 | work x1"), "app.py 4 [work 1]");
+test("a stack that is taken out whole is marked; what is of the other language leaves its time to the program", () => {
+  assert.equal(left({ hide: "^main$" }, "main x3 | work x1"), "app.py 4 [hidden 3, work 1]");
+  assert.equal(left({ hide: "^(main|load)$" }, "main;load x3 | main x2 in poll(2) | work x1"), "app.py 6 [hidden 5 [waiting in poll 2], work 1]");
+  assert.equal(left({ layers: "python" }, "%spin x3 | work x1"), "app.py 4 [work 1]");
+  assert.equal(left({ layers: "python", hide: "^main$" }, "main;%spin x3 | main x2 | work x1"), "app.py 6 [hidden 2, work 1]");
+  assert.equal(left({ focus: "main", hide: "^main$" }, "main x3 | work x1"), "app.py 3 [hidden 3]");
 });
 
 test("a mark has no name", () => {

@@ -1,9 +1,10 @@
 // Which samples a view is made of, and which of their frames: what is left of a profile when the reader keeps some threads,
 // keeps or takes out frames by name, or leaves Python or C out. The flags of `genba report` of the same names mean the same.
 // Keeps: numbers are passed on as they are; a frame that is taken out leaves its time to its caller.
+import { HIDDEN } from "./decode";
 import type { Frame, Profile, Samples, Stacks } from "./profile";
 import type { FrameIndex, ProcessIndex, StackIndex, ThreadIndex } from "../units";
-import { momentsOf, profileIn } from "./moments";
+import { momentsOf, profileIn, rowsOf } from "./moments";
 import type { Range } from "./moments";
 
 /** Which frames are shown. */
@@ -27,7 +28,7 @@ export interface Kept {
 export const ALL: Kept = { layers: "both", process: null, thread: null, focus: "", hide: "", time: null, foldsRecursion: false };
 
 export function isAll(kept: Kept): boolean {
-  return kept.layers === "both" && kept.process === null && kept.thread === null && kept.focus === "" && kept.hide === "" && kept.time === null && !kept.foldsRecursion;
+  return (Object.keys(ALL) as (keyof Kept)[]).every((key) => kept[key] === ALL[key]);
 }
 
 /** The profile itself when nothing is left out. Throws SyntaxError where `pattern` does. */
@@ -36,7 +37,8 @@ export function keptProfile(whole: Profile, kept: Kept): Profile {
   const profile = kept.time === null ? whole : profileIn(whole, kept.time);
   const [focus, hide] = [pattern(kept.focus), pattern(kept.hide)];
   const isHidden = (frame: Frame): boolean => !isOfLayers(frame, kept.layers) || (hide !== null && matches(frame, hide));
-  const focused = focus === null ? null : stacksWith(profile, focus);
+  const focused = focus === null ? null : stacksWith(profile, (frame) => matches(frame, focus));
+  const left = hide === null ? null : stacksWith(profile, (frame) => !matches(frame, hide));
   const isKept = (row: number): boolean => {
     const { stack, thread } = profile.samples;
     const of = thread[row] ?? (0 as ThreadIndex);
@@ -48,7 +50,11 @@ export function keptProfile(whole: Profile, kept: Kept): Profile {
   const { stacks, nodeOf } = shownStacks(profile, isHidden, kept.foldsRecursion);
   const rows = profile.samples.stack.map((_, row) => row).filter(isKept);
   const moments = profile.moments === null ? null : momentsOf(profile.moments, rows);
-  return { ...profile, stacks, samples: shownSamples(profile.samples, rows, nodeOf), moments };
+  const samples = rowsOf<Samples>(profile.samples, rows);
+  // A stack that was taken out whole is not the same as a sample without a stack.
+  const shown = (leaf: StackIndex): StackIndex | null => (left?.[leaf] === 0 ? HIDDEN_STACK : (nodeOf[leaf] ?? null));
+  const stack = samples.stack.map((leaf) => (leaf === null ? null : shown(leaf)));
+  return { ...profile, frames: [...profile.frames, HIDDEN], stacks, samples: { ...samples, stack }, moments };
 }
 
 /** Null: nothing was asked for. Throws SyntaxError, with words for the reader, when it is none. */
@@ -67,8 +73,8 @@ function isOfLayers(frame: Frame, layers: Layers): boolean {
 }
 
 /** 1 for each stack with such a frame on it. A parent stands before its children. */
-function stacksWith({ stacks, frames }: Profile, wanted: RegExp): Uint8Array {
-  const frameMatches = frames.map((frame) => matches(frame, wanted));
+function stacksWith({ stacks, frames }: Profile, isWanted: (frame: Frame) => boolean): Uint8Array {
+  const frameMatches = frames.map(isWanted);
   const found = new Uint8Array(stacks.parent.length);
   stacks.parent.forEach((parent, stack) => {
     const above = parent !== null && found[parent] === 1;
@@ -76,6 +82,9 @@ function stacksWith({ stacks, frames }: Profile, wanted: RegExp): Uint8Array {
   });
   return found;
 }
+
+/** In stacks that frames were left out of, the mark behind all frames. */
+const HIDDEN_STACK = 0 as StackIndex;
 
 /**
  * The stacks without their hidden frames, and for each stack what is left of it; null: nothing. Of a function that calls itself the innermost call stays:
@@ -85,7 +94,7 @@ function shownStacks({ stacks, frames }: Profile, isHidden: (frame: Frame) => bo
   const hidden = frames.map(isHidden);
   const functionOf = foldsRecursion ? functionsOf(frames) : null;
   if (!hidden.includes(true) && functionOf === null) return { stacks, nodeOf: stacks.parent.map((_, stack) => stack as StackIndex) };
-  const shown = { parent: [] as (StackIndex | null)[], frame: [] as FrameIndex[] };
+  const shown = { parent: [null] as (StackIndex | null)[], frame: [frames.length as FrameIndex] };
   const nodeOf: (StackIndex | null)[] = [];
   stacks.parent.forEach((parent, stack) => {
     const above = parent === null ? null : (nodeOf[parent] ?? null);
@@ -111,18 +120,4 @@ function functionsOf(frames: readonly Frame[]): number[] {
     numbers.set(key, known);
     return known;
   });
-}
-
-function shownSamples(samples: Samples, rows: readonly number[], nodeOf: readonly (StackIndex | null)[]): Samples {
-  const column = <T>(values: readonly T[]): T[] => rows.map((row) => values[row] as T);
-  return {
-    stack: column(samples.stack).map((leaf) => (leaf === null ? null : (nodeOf[leaf] ?? null))),
-    thread: column(samples.thread),
-    state: column(samples.state),
-    samples: column(samples.samples),
-    cpu: column(samples.cpu),
-    wall: column(samples.wall),
-    copied: samples.copied.length === 0 ? [] : column(samples.copied),
-    allocated: samples.allocated.length === 0 ? [] : column(samples.allocated),
-  };
 }

@@ -1,7 +1,9 @@
 // The samples of a range of time: the rows of `Samples` again, with what each has within the range.
 // Keeps: the ranges of a division of all bins add up to the samples, to the nanosecond.
 import type { Moments, Profile, Samples } from "./profile";
-import type { Count, Ns } from "../units";
+
+/** What moments have of their row, each its part. */
+const SUMMED = ["samples", "cpu", "wall"] as const;
 
 /** Bins, the last one exclusive. */
 export interface Range {
@@ -30,55 +32,32 @@ export function profileIn(profile: Profile, range: Range): Profile {
 /** Of those rows of the samples, which have the numbers from 0 now. */
 export function momentsOf(moments: Moments, rows: readonly number[], range: Range = { first: 0, end: Infinity }): Moments {
   const rowOf = new Map(rows.map((row, at) => [row, at]));
-  const kept: number[] = [];
-  for (let at = firstAt(moments, range.first); at < moments.bin.length && (moments.bin[at] ?? 0) < range.end; at += 1) if (rowOf.has(moments.row[at] ?? -1)) kept.push(at);
-  const column = <T>(values: readonly T[]): T[] => kept.map((at) => values[at] as T);
-  return {
-    binLength: moments.binLength,
-    bin: column(moments.bin),
-    row: kept.map((at) => rowOf.get(moments.row[at] ?? -1) ?? 0),
-    samples: column(moments.samples),
-    cpu: column(moments.cpu),
-    wall: column(moments.wall),
-  };
+  const { binLength, ...columns } = moments;
+  const kept = rowsOf<typeof columns>(columns, momentsIn(moments, range).filter((at) => rowOf.has(moments.row[at] ?? -1)));
+  return { ...kept, binLength, row: kept.row.map((row) => rowOf.get(row) ?? 0) };
 }
 
 /** `rows`: which they were. */
 export function samplesIn({ samples, moments }: Profile, range: Range): { samples: Samples; rows: readonly number[] } {
-  if (moments === null) return { samples, rows: samples.stack.map((_, row) => row) };
-  const length = samples.stack.length;
-  const [count, cpu, wall] = [new Float64Array(length), new Float64Array(length), new Float64Array(length)];
-  for (let at = firstAt(moments, range.first); at < moments.bin.length && (moments.bin[at] ?? 0) < range.end; at += 1) {
+  const all = samples.stack.map((_, row) => row);
+  if (moments === null) return { samples, rows: all };
+  const sums = { samples: new Float64Array(all.length), cpu: new Float64Array(all.length), wall: new Float64Array(all.length) };
+  for (const at of momentsIn(moments, range)) {
     const row = moments.row[at] ?? 0;
-    count[row] = (count[row] ?? 0) + (moments.samples[at] ?? 0);
-    cpu[row] = (cpu[row] ?? 0) + (moments.cpu[at] ?? 0);
-    wall[row] = (wall[row] ?? 0) + (moments.wall[at] ?? 0);
+    for (const name of SUMMED) sums[name][row] = (sums[name][row] ?? 0) + (moments[name][at] ?? 0);
   }
-  const rows: number[] = [];
-  for (let row = 0; row < length; row += 1) if (count[row] !== 0 || cpu[row] !== 0 || wall[row] !== 0) rows.push(row);
-  return {
-    rows,
-    samples: {
-      stack: rows.map((row) => samples.stack[row] ?? null),
-      thread: rows.map((row) => samples.thread[row] as Samples["thread"][number]),
-      state: rows.map((row) => samples.state[row] as Samples["state"][number]),
-      samples: rows.map((row) => count[row] as Count),
-      cpu: rows.map((row) => cpu[row] as Ns),
-      wall: rows.map((row) => wall[row] as Ns),
-      // A recording does not tell when copies and allocations were made.
-      copied: [],
-      allocated: [],
-    },
-  };
+  const rows = all.filter((row) => SUMMED.some((name) => sums[name][row] !== 0));
+  // A recording does not tell when copies and allocations were made.
+  return { rows, samples: { ...rowsOf<Samples>({ ...samples, ...sums }, rows), copied: [], allocated: [] } };
 }
 
-/** The first moment of that bin or a later one. */
-function firstAt({ bin }: Moments, wanted: number): number {
-  let [low, high] = [0, bin.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((bin[middle] ?? 0) < wanted) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+/** Columns with those rows alone. One that a recording does not tell stays empty. */
+export function rowsOf<Columns extends object>(columns: { readonly [Name in keyof Columns]: ArrayLike<unknown> }, rows: readonly number[]): Columns {
+  const kept = Object.entries<ArrayLike<unknown>>(columns).map(([name, values]) => [name, values.length === 0 ? [] : rows.map((row) => values[row])] as const);
+  return Object.fromEntries(kept) as unknown as Columns;
+}
+
+/** Which moments those are. A page has few of them (ROWS_MAX in crates/profile/src/views/export/moments.rs): each is looked at. */
+function momentsIn({ bin }: Moments, { first, end }: Range): number[] {
+  return bin.map((_, at) => at).filter((at) => (bin[at] ?? 0) >= first && (bin[at] ?? 0) < end);
 }

@@ -166,7 +166,7 @@ fn ranges_of_time_as_the_viewer_sums_them() {
 /// A process and a thread by their numbers, then patterns for `focus` and `hide`; "": none.
 type Asked = (Option<u32>, Option<u32>, &'static str, &'static str);
 
-const ASKED: [Asked; 8] = [
+const ASKED: [Asked; 9] = [
     (None, None, "", ""),
     (Some(9), None, "", ""),
     (None, Some(8), "", ""),
@@ -175,6 +175,8 @@ const ASKED: [Asked; 8] = [
     (None, None, "", "^main$"),
     (None, None, r"a\.py", "^(wait|poll)$"),
     (Some(7), Some(7), "main", "slow|blas"),
+    // Two stacks are taken out whole.
+    (None, None, "", "^(main|slow|spin)$"),
 ];
 
 fn globs(number: Option<u32>) -> Vec<Glob> {
