@@ -32,7 +32,7 @@ export function ThreadsView({ state }: { state: PageState }): JSX.Element {
   return (
     <section class="threads-view" aria-label="Threads">
       <p class="quiet">
-        {plural(rows.value.length, "thread")}, the busiest first. {lanes.value === null ? "Each bar is wall time: solid ran, hatched waited." : "Each lane is time from left to right: solid ran, by whose code; hatched waited."} A click keeps that thread alone.
+        {plural(rows.value.length, "thread")}, the busiest first. {lanes.value === null ? "Each bar is wall time: solid ran, hatched waited." : "Each lane is time from left to right: solid ran, by whose code; hatched waited. A thread that runs Python holds the GIL; in C it may."} A click keeps that thread alone.
       </p>
       {list(shown)}
       <Folded words={plural(more.length, "more thread")} count={more.length} rows={() => list(more)} isWhole={lists.threads} />

@@ -1,5 +1,6 @@
 //! The moments of samples add up to their groups, whatever the length of a bin, a window or a filter.
-//! testdata/page/moments.json is read by web/model/tables/moments.test.ts, too, and filters.json by kept.test.ts beside it.
+//! testdata/page/moments.json is read by web/model/tables/moments.test.ts, too, filters.json by kept.test.ts beside it, and held.json by
+//! web/model/time/time-line.test.ts.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -13,7 +14,7 @@ use genba_profile::build::{Additions, profile_over_time, promoted};
 use genba_profile::export;
 use genba_profile::filter::{Filter, apply};
 use genba_profile::glob::Glob;
-use genba_profile::profile::{FrameIndex, Profile, SampleGroup};
+use genba_profile::profile::{FrameIndex, FrameKind, Moment, Profile, SampleGroup};
 use genba_profile::reading::Reading;
 use genba_profile::report::{By, Options, Row, report};
 use genba_profile::state::in_words;
@@ -161,6 +162,27 @@ fn ranges_of_time_as_the_viewer_sums_them() {
         serde_json::from_str(&export::json::json(&reading, context).expect("JSON")).expect("JSON");
     let golden = serde_json::to_string_pretty(&json!({ "profile": tables, "ranges": ranges })).expect("JSON") + "\n";
     expect_file!["../../../../testdata/page/moments.json"].assert_eq(&golden);
+}
+
+/// Only the thread that holds the GIL runs Python, or collects garbage: the viewer's lanes have colours of their own for that. A recording
+/// does not say who held it while C code ran.
+#[test]
+fn who_surely_held_the_gil_as_the_viewer_shows_it() {
+    let profile = profile(&notation::recording(SEVERAL), 4_000_000, None);
+    let is_python = |leaf: FrameIndex| profile.frames[leaf].kind == FrameKind::Python;
+    let holds = |moment: &&Moment| match in_words(moment.state).as_str() {
+        "in gc" => true,
+        "running" => profile.stack(moment.node).next().is_some_and(is_python),
+        _ => false,
+    };
+    let mut held: BTreeMap<(usize, u32), u64> = BTreeMap::new();
+    for moment in profile.moments.iter().filter(holds) {
+        *held.entry((moment.thread.position(), moment.bin)).or_default() += moment.wall_ns;
+    }
+    let rows = held.into_iter().filter(|(_, wall_ns)| *wall_ns > 0);
+    let rows = rows.map(|((thread, bin), wall_ns)| json!({ "bin": bin, "thread": thread, "wall_ns": wall_ns }));
+    let golden = serde_json::to_string_pretty(&rows.collect::<Vec<_>>()).expect("JSON") + "\n";
+    expect_file!["../../../../testdata/page/held.json"].assert_eq(&golden);
 }
 
 /// A process and a thread by their numbers, then patterns for `focus` and `hide`; "": none.
