@@ -35,7 +35,7 @@ export function whereRows(tree: Tree, recording: Recording, weight: Weight): Whe
   const boxes = heaviestBoxes(tree, weight);
   const { frames, states } = recording.profile;
   const names = new Names(frames, states);
-  return besideTheirLine(recording.rows[weight]).map(({ row, isFurther }) => {
+  return besideTheirLine(recording.rows(weight)).map(({ row, isFurther }) => {
     const box = boxes.get(expressionKey(row)) ?? boxes.get(functionKey(row.function, row.file)) ?? null;
     const isShown = row.share >= MARKED_SHARE_MIN || !row.chain.some((name) => names.isMark(name));
     return {

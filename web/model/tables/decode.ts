@@ -7,7 +7,7 @@ import type { Caller, Filters, Folded, Frame, Mark, Meta, Moments, Process, Prof
 import { counts, damaged, fraction, index, indices, indicesOrNull, integer, list, listOf, nullable, object, oneOf, orNull, record, text, whole, wholes, yes } from "./read";
 import type { Value } from "./read";
 import { byWeight, WEIGHTS } from "../units";
-import type { Bytes, Count, FrameIndex, Ns, ProcessIndex, Share, StackIndex } from "../units";
+import type { Bytes, Count, FrameIndex, Ns, ProcessIndex, Share, StackIndex, Weight } from "../units";
 
 const FORMAT_VERSION_MAX = 1;
 /** The command makes fewer. */
@@ -85,12 +85,9 @@ const decodeVerdict = record<Verdict>({ name: text, lines: listOf(listOf(decodeP
 export function decodeRecording(value: unknown): Recording {
   const page = object({ field: "", value });
   const reports = object(page("reports"));
-  // Bytes have a report only where the recording tells them.
-  const rows = byWeight((weight) => orNull(reports(weight), (at) => {
-    const report = object(at);
-    oneOf(report("weight"), [weight]);
-    return list(report("rows"), decodeRow);
-  }) ?? []);
+  // Bytes have a report only where the recording tells them. Each is read when it is first asked for: few readers look at a second weight.
+  const read: Partial<Record<Weight, Row[]>> = {};
+  const rows = (weight: Weight): readonly Row[] => read[weight] ??= orNull(reports(weight), (at) => list(object(at)("rows"), decodeRow)) ?? [];
   const folded = byWeight((weight) => orNull(reports(weight), (at) => decodeFolded(object(at)("folded"))) ?? { rows: 0, share: 0 as Share });
   // The same in each of them.
   const verdict = orNull(object(reports("cpu"))("verdict"), decodeVerdict);

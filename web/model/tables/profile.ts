@@ -329,7 +329,8 @@ export interface Recording {
   readonly collections: Collections | null;
   /** Null: no heap was walked while it was recorded, or the page is of an earlier genba. */
   readonly heaps: Heaps | null;
-  readonly rows: Readonly<Record<Weight, readonly Row[]>>;
+  /** Of the report in that weight. */
+  readonly rows: (weight: Weight) => readonly Row[];
   /** Rows that a page has no room for. */
   readonly folded: Readonly<Record<Weight, Folded>>;
 }
