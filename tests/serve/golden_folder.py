@@ -1,5 +1,5 @@
-"""`python tests/serve/golden_folder.py v1`: makes testdata/serve/v1, a data folder as the genba of today writes it. For a new version of the layout only:
-folders of earlier versions are kept as they are, for good.
+"""`python tests/serve/golden_folder.py v1`: makes testdata/serve/v1, a data folder as the genba of today writes it. For a new layout only; the
+number is its last migration's. Folders of earlier layouts are kept as they are, for good.
 
 Owns: what is in it, which test_upgrades.py looks for, however much later: nothing in it expires. The tokens in it open nothing but copies of this folder.
 """

@@ -64,6 +64,19 @@ def test_a_search_looks_at_a_part_of_a_long_list_at_a_time(pair: Pair, postgres:
     longlist.check_parts(pair[1].client())
 
 
+def test_no_chore_changes_the_tables_of_older_servers(servers: Callable[..., Server], postgres: Postgres, s3: S3) -> None:
+    """As in a folder (test_upgrades.py)."""
+    server = servers(places=["--db", postgres.database("older"), "--store", s3.bucket("older")], secrets=s3.secrets)
+    # One that is empty is nobody's.
+    server.add_token("sam", "admin")
+    layouts = postgres.run("older", "SELECT version FROM _sqlx_migrations ORDER BY version").split()
+    postgres.run("older", f"DELETE FROM _sqlx_migrations WHERE version = {layouts[-1]}")
+    for words in (["check"], ["prune", "--older", "30d"], ["token", "list"]):
+        refused = server.verb(*words)
+        assert refused.returncode == 1 and "is of an older genba" in refused.stderr and "hint: " in refused.stderr, (words, refused.stderr)
+    assert postgres.run("older", "SELECT version FROM _sqlx_migrations ORDER BY version").split() == layouts[:-1]
+
+
 def test_a_variable_names_the_database(pair: Pair, servers: Callable[..., Server], golden: bytes) -> None:
     """Another server that gets it this way is one more of them; a command line goes before the variable."""
     made = pair[0].client().push(golden)

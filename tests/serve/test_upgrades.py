@@ -1,4 +1,5 @@
-"""A data folder outlives versions: the first one's opens, `check` finds what is damaged, and a backup made while uploads run restores to what was acknowledged."""
+"""A data folder outlives versions: the first one's opens, and no chore changes tables below an older server. `check` finds what is damaged, and a
+backup made while uploads run restores to what was acknowledged."""
 
 import concurrent.futures
 import contextlib
@@ -17,7 +18,9 @@ from served import Server
 from uploads import Uploader, check_nothing_lost
 
 GOLDEN_FOLDERS = REPOSITORY / "testdata/serve"
-VERSIONS = sorted(path.name for path in GOLDEN_FOLDERS.glob("v*") if path.is_dir())
+VERSIONS = sorted((path.name for path in GOLDEN_FOLDERS.glob("v*") if path.is_dir()), key=lambda name: int(name[1:]))
+MIGRATIONS = REPOSITORY / "crates/server/migrations/sqlite"
+CHORES = (["check"], ["backup", "copy"], ["prune", "--older", "30d"], ["token", "list"], ["token", "add", "new"], ["token", "revoke", "sam"])
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -54,6 +57,51 @@ def test_a_data_folder_of_every_version_opens(servers: Callable[..., Server], ve
     # The live one was uploaded in one part, before parts were counted in its row.
     assert all(parts == found for _, parts, found in counted) and ("open.genba", 1, 1) in counted, counted
     assert files_of(kept) == before
+
+
+def tables_of(data: Path) -> list[str]:
+    """As SQL, with all rows."""
+    with contextlib.closing(sqlite3.connect(data / "genba.sqlite")) as database:
+        return list(database.iterdump())
+
+
+def test_each_layout_has_a_folder(tmp_path: Path) -> None:
+    """Which is kept when the layout is new, and has its number."""
+    layouts = [int(path.name[:4]) for path in sorted(MIGRATIONS.glob("*.sql"))]
+    assert [f"v{layout}" for layout in layouts] == VERSIONS, f"python tests/serve/golden_folder.py v{layouts[-1]}"
+    for layout in layouts:
+        # A database that is opened where it is kept gets files beside it.
+        copy = shutil.copytree(GOLDEN_FOLDERS / f"v{layout}/data", tmp_path / str(layout))
+        with contextlib.closing(sqlite3.connect(copy / "genba.sqlite")) as database:
+            assert database.execute("SELECT MAX(version) FROM _sqlx_migrations").fetchone() == (layout,)
+
+
+def check_refused(server: Server, words: list[str], why: str) -> None:
+    done = server.verb(*words)
+    assert done.returncode == 1 and why in done.stderr and "hint: " in done.stderr, (words, done.stdout, done.stderr)
+
+
+def test_no_chore_changes_the_tables_of_an_older_genba(servers: Callable[..., Server]) -> None:
+    """Whose server may still run: only a server of this version brings them up to date."""
+    server = servers()
+    shutil.copytree(GOLDEN_FOLDERS / "v1/data", server.data)
+    before = tables_of(server.data)
+    for words in CHORES:
+        check_refused(server, words, "is of an older genba")
+    assert tables_of(server.data) == before and not (server.folder / "copy").exists()
+    assert server.start().stop() == 0
+    for words in CHORES:
+        server.said(*words)
+
+
+def test_data_of_a_newer_genba_is_left_alone(server: Server) -> None:
+    assert server.stop() == 0
+    with contextlib.closing(sqlite3.connect(server.data / "genba.sqlite")) as database, database:
+        database.execute("INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) VALUES (9999, 'newer', 1, x'00', 0)")
+    before = tables_of(server.data)
+    for words in (["check"], ["--listen", "127.0.0.1:0"]):
+        check_refused(server, words, "was made by a newer genba")
+    assert tables_of(server.data) == before
 
 
 def test_check_finds_one_changed_byte(server: Server, golden: bytes, honest: bytes) -> None:

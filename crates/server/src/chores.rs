@@ -1,5 +1,5 @@
 //! What an admin does with a server's data beside serving it: tokens, old recordings, checks, copies.
-//! Each chore works while servers run, unless it says otherwise.
+//! Each chore works while servers of this version run, unless it says otherwise.
 
 mod backup;
 mod check;
@@ -18,6 +18,7 @@ pub use place::Place;
 pub(crate) use place::{Open, done};
 pub use tokens::{add_token, list_tokens, revoke_token, rotate_token};
 
+use crate::storage::database::Older;
 use crate::words::problem::Problem;
 
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -31,7 +32,7 @@ pub struct Pruned {
 /// Recordings that were sealed before, and what nobody needs any more.
 pub fn prune(place: &Place, before_ms: i64) -> Result<Pruned, Problem> {
     done(async {
-        let Open { keeper } = place.existing()?.open(Path::new("/proc/self/exe")).await?;
+        let Open { keeper } = place.existing()?.open(Path::new("/proc/self/exe"), Older::IsRefused).await?;
         let recordings = keeper.prune(before_ms).await?;
         let (unnamed, unnamed_bytes) = keeper.clear_unnamed().await?;
         keeper.database.close().await;

@@ -21,6 +21,7 @@ use crate::keeping::keeper::Keeper;
 use crate::routes::router;
 use crate::routes::state::Shared;
 use crate::serve::connections::{Connections, Limits};
+use crate::storage::database::Older;
 use crate::storage::{settings, tokens};
 use crate::words::problem::{Problem, log};
 
@@ -52,7 +53,7 @@ pub fn serve(settings: Settings, said: impl FnOnce(SocketAddr) + Send) -> Result
 }
 
 async fn serving(settings: Settings, said: impl FnOnce(SocketAddr) + Send) -> Result<(), Problem> {
-    let Open { keeper } = settings.place.open(&settings.program).await?;
+    let Open { keeper } = settings.place.open(&settings.program, Older::Grows).await?;
     let Settings { recording_bytes_max, recordings_of_token_max, .. } = settings;
     let keeper = Keeper { recording_bytes_max, recordings_of_token_max, ..keeper };
     let is_loopback = settings.listen.ip().is_loopback();

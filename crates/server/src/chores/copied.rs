@@ -9,7 +9,7 @@ use sqlx::Executor;
 use tempfile::NamedTempFile;
 use tokio::io::AsyncWriteExt;
 
-use crate::storage::database::{Database, Kind, failed};
+use crate::storage::database::{Database, Kind, Older, failed};
 use crate::storage::settings::{self, Hold};
 use crate::storage::store::{Store, scratch_failed};
 use crate::storage::{chunks, contents, scratch};
@@ -32,7 +32,7 @@ pub(super) async fn rows(database: &Database, file: &Path) -> Result<Database, P
         let _ = std::fs::remove_file(file);
         return Err(failed(&error));
     }
-    let copy = Database::in_file(file).await?;
+    let copy = Database::in_file(file, Older::IsRefused).await?;
     settings::release_all_deletions(&copy).await?;
     Ok(copy)
 }

@@ -12,7 +12,7 @@ use rustix::fs::Mode;
 use crate::keeping::grown::Grown;
 use crate::keeping::keeper::Keeper;
 use crate::reading::{Answers, Limits, Workers};
-use crate::storage::database::{Database, FILE, UNFINISHED};
+use crate::storage::database::{Database, FILE, Older, UNFINISHED};
 use crate::storage::store::{FOLDER, Store};
 use crate::words::problem::Problem;
 
@@ -44,8 +44,8 @@ pub(crate) struct Open {
 
 impl Place {
     /// It takes recordings without a bound.
-    pub(crate) async fn open(&self, program: &Path) -> Result<Open, Problem> {
-        let (database, store) = self.storage().await?;
+    pub(crate) async fn open(&self, program: &Path, older: Older) -> Result<Open, Problem> {
+        let (database, store) = self.storage_of(older).await?;
         let scratch = self.scratch()?;
         let arguments = ["serve", "read-one"].map(Into::into).to_vec();
         let answers = Answers::new(Workers::new(program.to_owned(), arguments, READING), ANSWERS_BYTES_MAX);
@@ -69,7 +69,12 @@ impl Place {
             .hint("--data DIR names the folder of a server; genba serve --data DIR makes it"))
     }
 
+    /// For a chore, which leaves the tables of an older genba's server as they are.
     pub(crate) async fn storage(&self) -> Result<(Database, Store), Problem> {
+        self.storage_of(Older::IsRefused).await
+    }
+
+    async fn storage_of(&self, older: Older) -> Result<(Database, Store), Problem> {
         self.refuse_unfinished()?;
         // Recordings and hashes of tokens are for their owner alone, in a folder that was there before, too.
         rustix::process::umask(Mode::from_raw_mode(0o077));
@@ -84,8 +89,8 @@ impl Place {
             }
         };
         let database = match &self.db {
-            Some(address) => Database::postgres(address).await?,
-            None => Database::embedded(&data).await?,
+            Some(address) => Database::postgres(address, older).await?,
+            None => Database::embedded(&data, older).await?,
         };
         let store = match &self.store {
             Some(address) => {

@@ -229,7 +229,7 @@ impl Keeper {
         };
         let workers = crate::reading::Workers::new("/nowhere/genba".into(), Vec::new(), limits);
         Keeper {
-            database: Database::embedded(folder).await.expect("a database"),
+            database: Database::embedded(folder, crate::storage::database::Older::Grows).await.expect("a database"),
             store: Store::embedded(folder).expect("a store"),
             answers: Answers::new(workers, 1 << 20),
             scratch: folder.to_owned(),

@@ -1,5 +1,7 @@
 //! The one SQL layer: SQLite inside of the data folder, or PostgreSQL, by the same statements.
-//! Owns: connections, migrations, transactions, and which failure of a database is a full disk. Never: knows what a table means.
+//! Owns: connections, transactions, and which failure of a database is a full disk. Never: knows what a table means.
+
+mod layout;
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -10,13 +12,14 @@ use std::time::Duration;
 
 use futures_util::Stream;
 use sqlx::any::{AnyArguments, AnyConnectOptions, AnyPoolOptions, AnyRow};
-use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
-use sqlx::{
-    Any, AnyConnection, AnyPool, Arguments, AssertSqlSafe, Connection, Encode, Executor, SqlSafeStr, Transaction, Type,
-};
+use sqlx::migrate::MigrateError;
+use sqlx::{Any, AnyConnection, AnyPool, Arguments, AssertSqlSafe, Connection, Encode, Executor, Transaction, Type};
 use url::Url;
 
+use crate::storage::database::layout::{Unfit, prepare};
 use crate::words::problem::{Problem, log};
+
+pub use layout::Older;
 
 /// SQLite's file in the data folder.
 pub const FILE: &str = "genba.sqlite";
@@ -53,17 +56,6 @@ const POSTGRES_LIMITS: [&str; 7] = [
     "SET tcp_user_timeout = '60s'",
 ];
 
-/// The tables, as they grew: number, name, statements. One that was released stays as it is for good. (`sqlx::migrate!` would compile all of sqlx, SQLite
-/// too, a second time for the macro.)
-const SQLITE: &[(i64, &str, &str)] = &[
-    (1, "first", include_str!("../../migrations/sqlite/0001_first.sql")),
-    (2, "parts", include_str!("../../migrations/sqlite/0002_parts.sql")),
-];
-const POSTGRES: &[(i64, &str, &str)] = &[
-    (1, "first", include_str!("../../migrations/postgres/0001_first.sql")),
-    (2, "parts", include_str!("../../migrations/postgres/0002_parts.sql")),
-];
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Sqlite,
@@ -80,28 +72,29 @@ pub struct Database {
 
 impl Database {
     /// In that folder; made where it is missing.
-    pub async fn embedded(folder: &Path) -> Result<Database, Problem> {
-        Database::in_file(&folder.join(FILE)).await
+    pub async fn embedded(folder: &Path, older: Older) -> Result<Database, Problem> {
+        Database::in_file(&folder.join(FILE), older).await
     }
 
-    pub async fn in_file(file: &Path) -> Result<Database, Problem> {
+    pub async fn in_file(file: &Path, older: Older) -> Result<Database, Problem> {
         let place = Url::from_file_path(file)
             .map_err(|()| Problem::bad_request(format!("{} is no absolute path", file.display())))?;
-        Database::open(&format!("sqlite://{}?mode=rwc", place.path()), Kind::Sqlite, &file.display().to_string()).await
+        let address = format!("sqlite://{}?mode=rwc", place.path());
+        Database::open(&address, Kind::Sqlite, &file.display().to_string(), older).await
     }
 
     /// `postgres://…`, whose password no message repeats.
-    pub async fn postgres(address: &str) -> Result<Database, Problem> {
+    pub async fn postgres(address: &str, older: Older) -> Result<Database, Problem> {
         let place = Url::parse(address).ok().filter(|url| ["postgres", "postgresql"].contains(&url.scheme()));
         let Some(place) = place else {
             return Err(Problem::bad_request("--db takes an address that begins with postgres://")
                 .hint("genba serve --db postgres://USER:PASSWORD@HOST/DATABASE"));
         };
         let shown = format!("{}{}", place.host_str().unwrap_or("localhost"), place.path());
-        Database::open(address, Kind::Postgres, &shown).await
+        Database::open(address, Kind::Postgres, &shown, older).await
     }
 
-    async fn open(address: &str, kind: Kind, shown: &str) -> Result<Database, Problem> {
+    async fn open(address: &str, kind: Kind, shown: &str, older: Older) -> Result<Database, Problem> {
         sqlx::any::install_default_drivers();
         let cannot = |error: sqlx::Error| match is_full(&error) {
             true => Problem::disk_full(),
@@ -147,14 +140,7 @@ impl Database {
             Err(sqlx::Error::PoolTimedOut) => return Err(cannot(refusal(&options).await)),
             made => made.map_err(cannot)?,
         };
-        let steps = if kind == Kind::Sqlite { SQLITE } else { POSTGRES };
-        let step = |&(version, name, statements): &(i64, &'static str, &'static str)| {
-            Migration::new(version, name.into(), MigrationType::Simple, statements.into_sql_str(), false)
-        };
-        Migrator::with_migrations(steps.iter().map(step).collect())
-            .run(&pool)
-            .await
-            .map_err(|error| not_migrated(shown, &error))?;
+        prepare(&pool, kind, older).await.map_err(|unfit| not_opened(shown, &unfit))?;
         Ok(Database { pool, kind, changes: Arc::default() })
     }
 
@@ -233,6 +219,15 @@ async fn refusal(options: &AnyConnectOptions) -> sqlx::Error {
     };
     let tried = tokio::time::timeout(Duration::from_secs(WAIT_S), try_it).await;
     tried.ok().and_then(Result::err).unwrap_or(sqlx::Error::PoolTimedOut)
+}
+
+fn not_opened(shown: &str, unfit: &Unfit) -> Problem {
+    match unfit {
+        Unfit::Older => Problem::conflict(format!("the database {shown} is of an older genba"))
+            .detail("only a server changes its tables, as one of that older genba may still use them")
+            .hint("run this command with that genba, or end its servers and start genba serve of this one first"),
+        Unfit::Failed(error) => not_migrated(shown, error),
+    }
 }
 
 fn not_migrated(shown: &str, error: &MigrateError) -> Problem {
@@ -408,7 +403,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(async {
-            let database = Database::embedded(folder.path()).await.expect("a database");
+            let database = Database::embedded(folder.path(), Older::Grows).await.expect("a database");
             let _writing = database.begin().await.expect("a transaction");
             let mut other = database.pool.acquire().await.expect("a connection");
             other.execute("PRAGMA busy_timeout = 0").await.expect("a setting");
@@ -422,7 +417,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(async {
-            let database = Database::embedded(folder.path()).await.expect("a database");
+            let database = Database::embedded(folder.path(), Older::Grows).await.expect("a database");
             // More often than there are connections.
             for _ in 0..2 * CONNECTIONS_MAX {
                 let mut transaction = database.begin().await.expect("a transaction");
@@ -452,7 +447,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(async {
-            let database = Database::embedded(folder.path()).await.expect("a database");
+            let database = Database::embedded(folder.path(), Older::Grows).await.expect("a database");
             let transaction = database.begin().await.expect("a transaction");
             assert_eq!(kind_of(&transaction), Kind::Sqlite);
             roll_back(transaction).await.expect("it is rolled back");

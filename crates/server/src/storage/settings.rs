@@ -134,6 +134,8 @@ async fn set(database: &Database, name: &str, value: Option<String>) -> Result<(
 
 #[cfg(test)]
 mod tests {
+    use crate::storage::database::Older;
+
     use super::*;
 
     #[test]
@@ -168,7 +170,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(async {
-            let database = Database::embedded(folder.path()).await.expect("a database");
+            let database = Database::embedded(folder.path(), Older::Grows).await.expect("a database");
             let hold = hold_deletions(&database).await.expect("a setting");
             test(database, hold).await;
         });

@@ -205,6 +205,8 @@ pub async fn end_session(database: &Database, secret: &str) -> Result<(), Proble
 
 #[cfg(test)]
 mod tests {
+    use crate::storage::database::Older;
+
     use super::*;
 
     #[test]
@@ -212,7 +214,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(async {
-            let database = Database::embedded(folder.path()).await.expect("a database");
+            let database = Database::embedded(folder.path(), Older::Grows).await.expect("a database");
             let expires_ms = now_ms() + MINUTE_MS;
             let old = add(&database, "lena", "read", None).await.expect("a token");
             let known = of_secret(&database, &old).await.expect("an answer").expect("it is valid");

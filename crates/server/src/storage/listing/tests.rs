@@ -1,5 +1,6 @@
 //! A part of the list at a time: what the pages hold, where they go on, and what is counted.
 
+use crate::storage::database::Older;
 use crate::storage::recordings::{self, State};
 use crate::storage::terms;
 use crate::storage::tokens::commit;
@@ -145,7 +146,7 @@ fn in_ten(test: impl AsyncFnOnce(Database)) {
     let folder = tempfile::tempdir().expect("a folder");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
-        let database = Database::embedded(folder.path()).await.expect("a database");
+        let database = Database::embedded(folder.path(), Older::Grows).await.expect("a database");
         let mut transaction = database.begin().await.expect("a transaction");
         for created_ms in 0..10 {
             let made = made_at(created_ms);
