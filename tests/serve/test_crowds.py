@@ -160,8 +160,8 @@ def test_uploads_have_a_bounded_room_in_memory(team: Team, golden: bytes, tmp_pa
 
 
 @contextlib.contextmanager
-def stalled_readers(team: Team) -> Iterator[str]:
-    """As many of lena's as there is room for: they ask for a long answer and take nothing. The answer's path."""
+def stalled_readers(team: Team) -> Iterator[tuple[str, list[socket.socket]]]:
+    """The path of a long answer, and as many readers of lena's as there is room for: they ask for it and take nothing."""
     # Ten names of almost 1 MiB each, the most that a frame may have.
     stack = ";".join(f"f{number}_{'x' * 1_000_000}" for number in range(10))
     tree = f"/api/recordings/{team.lena.push(f'{stack} 3'.encode(), 'long.txt')['id']}/tree"
@@ -169,26 +169,39 @@ def stalled_readers(team: Team) -> Iterator[str]:
     assert length > ANSWER_BYTES
     asked = f"GET {tree} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {team.tokens['lena']}\r\n\r\n".encode()
     with contextlib.ExitStack() as waiting:
+        readers = []
         for _ in range(ANSWERS_BYTES // length):
             reader = waiting.enter_context(socket.create_connection(("127.0.0.1", team.server.port), timeout=60))
             reader.sendall(asked)
             assert reader.recv(12) == b"HTTP/1.1 200"
-        yield tree
+            readers.append(reader)
+        yield tree, readers
 
 
 def test_answers_have_a_bounded_room_in_memory(team: Team, golden: bytes) -> None:
     """For readers who ask and take nothing. They keep short answers from nobody, and long ones only from their own token."""
     team.lena.push(golden)
-    with stalled_readers(team) as tree:
+    with stalled_readers(team) as (tree, _):
         refused = team.lena.get(tree).expect(503)
         assert refused.kind == PROBLEM and int(refused.headers["Retry-After"]) > 0
         assert team.sam.get(tree).expect(200).body and team.lena.recordings()
     until(lambda: team.lena.get(tree).status == 200)
 
 
+def take_one_byte(readers: list[socket.socket]) -> None:
+    for reader in readers:
+        # Once the server has closed the connection.
+        with contextlib.suppress(ConnectionResetError):
+            reader.recv(1)
+
+
 @pytest.mark.measures
 def test_readers_who_take_nothing_give_their_room_back(team: Team) -> None:
-    """After a minute and a half, as those of a link do, who share one room."""
-    with stalled_readers(team) as tree:
+    """After a minute and a half, as those of a link do, who share one room. So do readers who take one byte after the other."""
+    pid = team.server.process.pid
+    before = sockets(pid)
+    with stalled_readers(team) as (tree, readers):
         team.lena.get(tree).expect(503)
-        until(lambda: team.lena.get(tree).status == 200)
+        until(lambda: take_one_byte(readers[::2]) or team.lena.get(tree).status == 200)
+        # The server has closed the connections of all of them.
+        until(lambda: take_one_byte(readers[::2]) or sockets(pid) <= before)
