@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import uwsgi_server
 from compiled import package_folder
 from entered import on
 from inside import Inside
@@ -115,19 +116,8 @@ def collections_in_uwsgi(inside: Inside, module: str) -> list[dict[str, Any]]:
     """Of REQUESTS requests to the application of that module."""
     packages = package_folder(inside.workshop, "uwsgidecorators.py")
     workshop = inside.workshop
-    target = [workshop.interpreter.path, workshop.program("tests/programs/uwsgi_alone.py"), "--wsgi", module, "--die-on-term"]
-    target += ["--http-socket", "127.0.0.1:0", "--master", "--processes", "1", "--pidfile", "served.pid"]
-    path = f"{paths(inside)}:{packages}"
-    process = workshop.start(target, ["--gc", "-o", "served.genba"], {"PYTHONPATH": path})
-    try:
-        address = next(found[1] for line in process.stderr if (found := re.search(r"bound to TCP address (127\.0\.0\.1:\d+)", line)))
-        for _ in range(REQUESTS):
-            with urllib.request.urlopen(f"http://{address}", timeout=30) as answer:
-                assert answer.read() == b"3000"
-        os.kill(int((workshop.place.outside / "served.pid").read_text()), signal.SIGTERM)
-        run = workshop.finish(process, "served.genba")
-    finally:
-        process.kill()
+    target = [workshop.interpreter.path, workshop.program("tests/programs/uwsgi_alone.py"), "--wsgi", module]
+    run = uwsgi_server.recorded(workshop, target, ["--gc"], {"PYTHONPATH": f"{paths(inside)}:{packages}"}, REQUESTS, b"3000")
     return collections(run)
 
 

@@ -2,12 +2,8 @@
    file of the variable CALLED, in a Python alone, whether it saw that library, how many threads were made, and which of these functions genba's library called. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -15,6 +11,7 @@
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
+#include "preloaded.h"
 
 enum { CLOCK, OPEN, OPEN64, OPENAT, READ, WRITE, PREAD, CLOSE, LSEEK, FCNTL, MMAP, MUNMAP, MPROTECT, MREMAP, READLINK, SYSCALL, GETPID, GETRUSAGE, COUNT };
 static const char *const NAMES[COUNT] = {
@@ -26,28 +23,9 @@ static int threads;
 
 /* Made by system calls alone: libc's functions are the ones of this file. */
 static long (*real)(long, ...);
-static unsigned long begin, end;
-static int is_busy;
-
-static void look(void) {
-    if (begin || is_busy) return;
-    is_busy = 1;
-    FILE *maps = fopen("/proc/self/maps", "r");
-    char line[4400];
-    while (maps && fgets(line, sizeof line, maps)) {
-        unsigned long from, to;
-        if (strstr(line, "/genba-agent-") && sscanf(line, "%lx-%lx", &from, &to) == 2) {
-            if (!begin) begin = from;
-            end = to;
-        }
-    }
-    if (maps) fclose(maps);
-    is_busy = 0;
-}
 
 static void meet(int which, void *caller) {
-    look();
-    if (begin <= (unsigned long)caller && (unsigned long)caller < end) called[which] = 1;
+    if (is_genba(caller)) called[which] = 1;
 }
 #define MEET(which) meet(which, __builtin_return_address(0))
 
@@ -111,8 +89,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
 }
 
 __attribute__((destructor)) static void told(void) {
-    const char *path = strncmp(program_invocation_short_name, "python", 6) ? NULL : getenv("CALLED");
-    FILE *file = path ? fopen(path, "w") : NULL;
+    FILE *file = told_file();
     if (!file) return;
     fprintf(file, "%d %d\n", begin != 0, threads);
     for (int which = 0; which < COUNT; which++)

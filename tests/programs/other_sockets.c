@@ -4,14 +4,11 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <dlfcn.h>
-#include <errno.h>
 #include <netinet/in.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include "preloaded.h"
 
 enum {
     ACCEPT, ACCEPT4, CONNECT, RECV, RECVFROM, RECVMSG, SEND, SENDMSG, SENDTO, SETSOCKOPT,
@@ -23,32 +20,13 @@ static const char *const NAMES[COUNT] = {
     "bind", "close", "getsockname", "listen", "shutdown", "socket", "socketpair",
 };
 
-static unsigned long begin, end;
-static int is_busy;
 /* One for all processes that are forked. */
 static int *called;
 
-static void look(void) {
-    if (is_busy) return;
-    is_busy = 1;
-    if (!called) called = mmap(NULL, COUNT * sizeof *called, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    FILE *maps = begin ? NULL : fopen("/proc/self/maps", "r");
-    char line[4400];
-    while (maps && fgets(line, sizeof line, maps)) {
-        unsigned long from, to;
-        if (strstr(line, "/genba-agent-") && sscanf(line, "%lx-%lx", &from, &to) == 2) {
-            if (!begin) begin = from;
-            end = to;
-        }
-    }
-    if (maps) fclose(maps);
-    is_busy = 0;
-}
-
 static void meet(int which, void *caller) {
-    if (!begin || !called) look();
-    int is_genba = begin <= (unsigned long)caller && (unsigned long)caller < end;
-    if (called && (which < BIND || is_genba)) __atomic_add_fetch(&called[which], 1, __ATOMIC_SEQ_CST);
+    if (!called) called = mmap(NULL, COUNT * sizeof *called, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int is_counted = is_genba(caller) || which < BIND;
+    if (is_counted) __atomic_add_fetch(&called[which], 1, __ATOMIC_SEQ_CST);
 }
 #define MEET(which) meet(which, __builtin_return_address(0))
 #define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
@@ -88,8 +66,7 @@ int socket(int family, int type, int protocol) { MEET(SOCKET); return NEXT(socke
 int socketpair(int family, int type, int protocol, int pair[2]) { MEET(SOCKETPAIR); return NEXT(socketpair)(family, type, protocol, pair); }
 
 __attribute__((destructor)) static void told(void) {
-    const char *path = strncmp(program_invocation_short_name, "python", 6) ? NULL : getenv("CALLED");
-    FILE *file = path ? fopen(path, "w") : NULL;
+    FILE *file = told_file();
     if (!file) return;
     fprintf(file, "%d\n", begin != 0);
     for (int which = 0; which < COUNT; which++)

@@ -1,15 +1,12 @@
 """Programs of others that load their interpreter after their start: what PyInstaller packs, and uWSGI with its plugin for Python."""
 
-import os
-import re
 import shutil
-import signal
 import subprocess
-import urllib.request
 from pathlib import Path
 
 import pytest
 
+import uwsgi_server
 from compiled import COMPILED
 from entered import on
 from profile_tables import RUNNING
@@ -86,7 +83,6 @@ def application(environ, start_response):
 loads()
 """
 REQUESTS = 20
-WRITES_ADDRESS = re.compile(r"bound to TCP address (127\.0\.0\.1:\d+)")
 
 
 @on("3.13")
@@ -96,17 +92,7 @@ def test_the_plugin_of_uwsgi(workshop: Workshop) -> None:
     if shutil.which("uwsgi-core") is None or plugin is None:
         pytest.skip("no uwsgi-core with uwsgi-plugin-python3 (make prepare, as root)")
     target = ["uwsgi-core", "--plugin", plugin.name.removesuffix("_plugin.so"), "--wsgi-file", workshop.write("served.py", SERVED), "--need-app"]
-    target += ["--http-socket", "127.0.0.1:0", "--master", "--processes", "1", "--die-on-term", "--pidfile", "served.pid"]
-    process = workshop.start(target, ["--rate", "1000", "-o", "served.genba"], {})
-    try:
-        address = next(found[1] for line in process.stderr if (found := WRITES_ADDRESS.search(line)))
-        for _ in range(REQUESTS):
-            with urllib.request.urlopen(f"http://{address}", timeout=30) as answer:
-                assert answer.read() == b"done"
-        os.kill(int((workshop.place.outside / "served.pid").read_text()), signal.SIGTERM)
-        run = workshop.finish(process, "served.genba")
-    finally:
-        process.kill()
+    run = uwsgi_server.recorded(workshop, target, ["--rate", "1000"], {}, REQUESTS, b"done")
     run.check_laws()
     profile = run.profile()
     where = {

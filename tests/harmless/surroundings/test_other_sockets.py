@@ -1,12 +1,11 @@
 """A preloaded library with sockets of its own, as a proxy's: they are the program's. genba asks the kernel for those that it needs itself, where a
 fork has lost the way to the recording."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from built import PROGRAMS
+from preloaded import Preloaded, behind_and_before, build
 from profile_tables import RUNNING
 from recording import Workshop
 
@@ -54,32 +53,20 @@ sys.exit(7)
 
 @pytest.fixture(scope="session")
 def other_sockets(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    built = tmp_path_factory.mktemp("sockets") / "other_sockets.so"
-    subprocess.run(["cc", "-O1", "-w", "-shared", "-fPIC", str(PROGRAMS / "other_sockets.c"), "-o", str(built), "-ldl"], check=True)
-    return built
+    return build(tmp_path_factory.mktemp("sockets"), "other_sockets")
 
 
-@pytest.mark.parametrize("place", ["behind", "before"])
+@behind_and_before
 def test_a_layer_of_sockets_that_is_preloaded(workshop: Workshop, other_sockets: Path, place: str) -> None:
-    """Set for the program alone, so that genba's library puts itself in front of it, or for `genba run`, too."""
-    library = workshop.take(other_sockets)
     target = [workshop.interpreter.path, workshop.write("asks.py", PROGRAM), workshop.place.inside]
-    told = {"CALLED": f"{workshop.place.inside}/called", "LD_PRELOAD": library}
-    with_told = ["env", *(f"{name}={value}" for name, value in told.items()), *target]
-    alone = subprocess.run(
-        workshop.place.command(with_told), cwd=workshop.place.outside, env=workshop.place.environment({}), capture_output=True, text=True, timeout=120
-    )
+    program = Preloaded(workshop, workshop.take(other_sockets), target)
+    alone = program.alone()
     assert (alone.returncode, alone.stdout) == (7, "0 199\n"), alone
-    called = workshop.place.outside / "called"
-    saw_genba, *calls = called.read_text().splitlines()
+    saw_genba, *calls = program.called()
     assert saw_genba == "0" and "connect 1" in calls and "send 400" in calls, calls
-    called.unlink()
-    if place == "behind":
-        run = workshop.run_target(with_told)
-    else:
-        run = workshop.run_target(target, environment=told)
+    run = program.recorded(place)
     assert (run.exit_code, run.stdout) == (7, alone.stdout), run.stderr
-    assert called.read_text().splitlines() == ["1", *calls], "genba's library called these, or kept a call of the program's to itself"
+    assert program.called() == ["1", *calls], "genba's library called these, or kept a call of the program's to itself"
     run.check_laws()
     profile = run.profile()
     # The grandchild's recording goes on by a socket of genba's where the root is another one.
