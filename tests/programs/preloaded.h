@@ -1,4 +1,4 @@
-/* For preloaded libraries that tell who calls them, genba's library or the program: where that library is, and the file for what they have to tell. */
+/* For preloaded libraries that tell who calls them, genba or the program: where genba's library is, and the file for what they have to tell. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
