@@ -28,6 +28,8 @@ ABANDONED = 200
 # One that is in memory (crates/server/src/keeping/uploading.rs), and how many of all uploads and of one token's (crates/server/src/rules/room.rs).
 PART_BYTES = 4 << 20
 PARTS, PARTS_OF_TOKEN = 96, 64
+# More than a stream of events lasts (crates/server/src/routes/events.rs), and then a connection that asks for nothing more.
+FOLLOWED_SECONDS_MAX = 500
 # Of the answers that one token's readers have not taken yet, and more of an answer than the kernel takes before its reader does.
 ANSWERS_BYTES, ANSWER_BYTES = 256 << 20, 8 << 20
 
@@ -205,3 +207,19 @@ def test_readers_who_take_nothing_give_their_room_back(team: Team) -> None:
         until(lambda: take_one_byte(readers[::2]) or team.lena.get(tree).status == 200)
         # The server has closed the connections of all of them.
         until(lambda: take_one_byte(readers[::2]) or sockets(pid) <= before)
+
+
+@pytest.mark.measures
+def test_a_follower_who_takes_nothing_is_let_go(team: Team, honest: bytes) -> None:
+    """Of a live recording that is quiet, too: what the kernel keeps for such a reader is not full for hours."""
+    live = team.lena.begin("live.genba", live=True)
+    team.lena.append(live, 0, honest).expect(204)
+    with socket.create_connection(("127.0.0.1", team.server.port), timeout=60) as follower:
+        head = f"GET /api/recordings/{live}/events HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {team.tokens['lena']}\r\n\r\n"
+        follower.sendall(head.encode())
+        assert follower.recv(12) == b"HTTP/1.1 200"
+        closed = select.poll()
+        closed.register(follower, select.POLLRDHUP)
+        assert closed.poll(FOLLOWED_SECONDS_MAX * 1_000), "it is still connected"
+    # Who asks again is told where the recording is now.
+    assert next(team.lena.events(live))[1]["bytes"] == len(honest)

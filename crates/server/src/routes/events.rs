@@ -1,6 +1,6 @@
 //! A recording while it grows, as server-sent events: `grown`, `sealed`, `gone`.
 //! Owns: how often the database is asked, once for all streams of a recording: another server may take the upload. Never: keeps a stream
-//! longer than the server lives, or than its reader may read.
+//! longer than five minutes, than the server lives, or than its reader may read.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -26,10 +26,13 @@ use crate::words::problem::Problem;
 const ASKED_EVERY: Duration = Duration::from_secs(1);
 /// Who follows is asked for again before each event, and this often while nothing happens.
 const KNOWN_FOR: Duration = Duration::from_secs(5);
+/// Events are short: the kernel takes them for hours from a reader who takes none. A browser connects again by itself.
+const FOLLOWED_FOR: Duration = Duration::from_secs(300);
 
 struct Following {
     state: AppState,
     id: String,
+    began: Instant,
     standing: Arc<Look<Standing>>,
     /// Of the request: its token, or its session.
     headers: HeaderMap,
@@ -55,6 +58,7 @@ pub async fn events(
     let following = Following {
         state,
         id,
+        began,
         standing,
         headers,
         follower,
@@ -72,7 +76,7 @@ impl Following {
     async fn next(mut self) -> Option<(Result<Event, Infallible>, Following)> {
         let mut ending = self.state.ending.clone();
         loop {
-            if self.is_over || *ending.borrow() {
+            if self.is_over || *ending.borrow() || self.began.elapsed() >= FOLLOWED_FOR {
                 return None;
             }
             tokio::select! {
