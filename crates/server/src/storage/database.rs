@@ -19,7 +19,7 @@ use url::Url;
 use crate::storage::database::layout::{Unfit, prepare};
 use crate::words::problem::{Problem, log};
 
-pub use layout::Older;
+pub use layout::{Kind, Older};
 
 /// SQLite's file in the data folder.
 pub const FILE: &str = "genba.sqlite";
@@ -55,12 +55,6 @@ const POSTGRES_LIMITS: [&str; 7] = [
     "SET tcp_keepalives_count = 3",
     "SET tcp_user_timeout = '60s'",
 ];
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    Sqlite,
-    Postgres,
-}
 
 #[derive(Clone)]
 pub struct Database {

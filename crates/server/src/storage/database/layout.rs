@@ -4,8 +4,6 @@
 use sqlx::migrate::{Migrate, MigrateError, Migration, MigrationType, Migrator};
 use sqlx::{AnyPool, Executor, SqlSafeStr};
 
-use super::Kind;
-
 /// Number, name, statements. One that was released stays as it is for good. (`sqlx::migrate!` would compile all of sqlx, SQLite too, a second time
 /// for the macro.)
 type Step = (i64, &'static str, &'static str);
@@ -23,6 +21,12 @@ const TABLE: &str = "_sqlx_migrations";
 /// A row where that table is.
 const IS_IN_SQLITE: &str = "SELECT name FROM sqlite_master WHERE name = '_sqlx_migrations'";
 const IS_IN_POSTGRES: &str = "SELECT 1 WHERE to_regclass('_sqlx_migrations') IS NOT NULL";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Sqlite,
+    Postgres,
+}
 
 /// What becomes of a database of an older genba.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
