@@ -6,6 +6,7 @@ busy machine: so a part of them is asked for, never all.
 
 import ast
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,11 @@ def test_cycles(workshop: Workshop) -> None:
     threshold = 700 if workshop.interpreter.minor_number <= 12 else 2000
     assert len(young) >= 50 and {row["collected"] for row in young[1:]} <= set(range(threshold, threshold + 100))
     assert all(row["examined"] - row["collected"] <= 20 for row in young), "nearly all of it was garbage"
+    page = genba_said("gc", run.recording)
+    (outside,) = re.findall(r"^advice: ([\d,]+) objects were garbage .* genba\.gc\.after_response\(application\)", page, re.MULTILINE)
+    (broken,) = re.findall(r"^advice: ([\d,]+) such objects were in cycles.* genba gc cycles PID", page, re.MULTILINE)
+    freed = sum(row["collected"] for row in rows if row["reason"] == "threshold")
+    assert (outside, broken) == (f"{freed:,}", f"{freed:,}"), page
     run, rows = recorded(workshop, "gc-cycle/fixed.py", "400000")
     assert run.answer() == [] and within(rows, "gc-cycle/fixed.py", "make") == []
 

@@ -12,7 +12,7 @@ import pytest
 
 from inside import Inside
 from inside import inside as inside  # noqa: PLC0414  (fixture)
-from recipes import COMES_UP_SECONDS, TOOLS, block, commands, environment, follow, of_a_run, running, types
+from recipes import COMES_UP_SECONDS, TOOLS, block, commands, environment, follow, of_a_run, running, types, watches
 from recording import Workshop
 from running_program import until
 
@@ -109,6 +109,7 @@ def test_a_worker_that_is_slow_or_hangs(tmp_path: Path, shell: dict[str, str]) -
         [arguments] = [command for command in typed if "--locals" in command]
         said = types(arguments, tmp_path, shell, int(told[0].read_text()))
         assert f"port = {port}" in said, said
+        watches(typed, tmp_path, shell, worker.pid, " computes ")
         (tmp_path / "stop").touch()
     assert worker.returncode in (0, -signal.SIGKILL)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from inside import Inside, inside  # noqa: F401  (fixture)
-from recipes import TOOLS, block, commands, environment, of_a_run, of_a_terminal, types
+from recipes import TOOLS, block, commands, environment, of_a_run, of_a_terminal, types, watches
 
 # All of them pass without the fixture.
 ODD_NAMES = '''
@@ -88,6 +88,8 @@ def test_the_commands_on_a_run_that_hangs(inside: Inside, tmp_path: Path) -> Non
         while not all(f"  {name} " in said for name in ("test_waits", "test_computes")):
             assert time.monotonic() < until, said
             said = types("genba dump PID --children", tmp_path, shell, pid)
+        watches(typed, tmp_path, shell, pid, " test_computes ")
+        # The newest recording is that of `genba attach`.
         for command in typed:
             if not of_a_terminal(command):
                 types(command, tmp_path, shell, pid)

@@ -18,7 +18,7 @@ import pytest
 from compiled import package_folder
 from inside import Inside
 from inside import inside as inside  # noqa: PLC0414  (fixture)
-from recipes import COMES_UP_SECONDS, TOOLS, block, commands, environment, follow, of_a_run, running, types
+from recipes import COMES_UP_SECONDS, TOOLS, block, commands, environment, follow, of_a_run, running, types, watches
 from recording import Workshop
 from running_program import until
 
@@ -102,10 +102,16 @@ def test_a_server_that_is_there_already(workshop: Workshop, tmp_path: Path) -> N
     (tmp_path / "app.py").write_text(APPS["gunicorn"])
     typed = [command for command in commands("server") if of_a_run(command)]
     assert len(typed) == 4
+
+    def is_asked_and_seen(page: str) -> bool:
+        ask(port, 1)
+        return " prices " in page
+
     with running(["gunicorn", "-w", "2", "-b", f"127.0.0.1:{port}", "app:app"], tmp_path, shell) as master:
         ask(port, 4)
         said = follow(typed, tmp_path, shell, master.pid)
         assert said["genba dump PID --children"].count("process ") >= 3, said
+        watches(typed, tmp_path, shell, master.pid, is_asked_and_seen)
         master.send_signal(signal.SIGTERM)
         assert master.wait(timeout=60) == 0
 
@@ -137,6 +143,7 @@ def test_a_program_that_hangs(workshop: Workshop, tmp_path: Path) -> None:
     with running(["python3", "hangs.py"], tmp_path, shell) as process:
         assert until(lambda: "ready" in (tmp_path / "said").read_text(), COMES_UP_SECONDS)
         said = follow(typed, tmp_path, shell, process.pid)
+        watches(typed, tmp_path, shell, process.pid, " computes ")
     for command in ("genba dump PID --children", "genba dump PID --locals", "genba dump PID --native"):
         assert all(name in said[command] for name in ("reserve", "count", "computes")), said[command]
     assert "waiting for a threading." in said["genba dump PID --children"]
@@ -222,7 +229,9 @@ def test_a_kernel_that_is_busy(inside: Inside) -> None:
         try:
             # The number is there in whole.
             assert until(lambda: told.exists() and told.read_text().endswith(" "), 120), (outside / "said").read_text()
-            said = follow(typed, outside, environment(inside.workshop), int(told.read_text()))
+            shell, pid = environment(inside.workshop), int(told.read_text())
+            said = follow(typed, outside, shell, pid)
+            watches(typed, outside, shell, pid, " collect ")
         finally:
             # The kernel has a session of its own, which does not end with the client.
             (outside / "stop").touch()

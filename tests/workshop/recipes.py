@@ -8,15 +8,18 @@ import re
 import shlex
 import signal
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
+from multiplexer import Window
 from recording import REPOSITORY, Workshop, binary
 
 TOOLS = REPOSITORY / "build/tools"
 # As long as a program may need to come up beside other tests.
 COMES_UP_SECONDS = 60
+# Columns and lines. The last words of `genba top` are one line of it.
+SCREEN = 200, 60
 
 
 def blocks(name: str) -> list[str]:
@@ -41,7 +44,7 @@ def of_a_run(command: str) -> bool:
 
 
 def of_a_terminal(command: str) -> bool:
-    """tests/command/test_top.py types into one."""
+    """`watches` types into one."""
     return command.startswith("genba top ")
 
 
@@ -50,9 +53,12 @@ def environment(workshop: Workshop, **more: str) -> dict[str, str]:
     return workshop.place.environment({"PATH": path, "VIRTUAL_ENV": str(TOOLS), **more})
 
 
+def words_of(command: str, pid: int | None) -> list[str]:
+    return [str(pid) if word == "PID" else word for word in shlex.split(command, comments=True)]
+
+
 def types(command: str, folder: Path, environment: dict[str, str], pid: int | None = None) -> str:
-    words = [str(pid) if word == "PID" else word for word in shlex.split(command, comments=True)]
-    done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(words_of(command, pid), cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 
@@ -65,6 +71,18 @@ def follow(typed: list[str], folder: Path, shell: dict[str, str], pid: int | Non
             words = command.split("#")[0].strip()
             said[words] = types(words.replace("--duration 30s", "--duration 2s").replace("--duration 10s", "--duration 2s"), folder, shell, pid)
     return said
+
+
+def watches(typed: list[str], folder: Path, shell: dict[str, str], pid: int, is_there: str | Callable[[str], bool]) -> None:
+    """The one command that has a terminal: `q` ends it when its screen shows that, and the process goes on."""
+    [command] = filter(of_a_terminal, typed)
+    # tmux says what its terminal is.
+    environment = {name: value for name, value in shell.items() if name != "TERM"}
+    with closing(Window(folder, shlex.join(words_of(command, pid)), *SCREEN, **environment)) as window:
+        window.until(is_there)
+        window.types("q")
+        code, page = window.ends()
+    assert code == 0 and "the process goes on, its recording has ended: " in page, page
 
 
 @contextmanager
