@@ -27,6 +27,10 @@ def test_a_section_that_is_gone_is_noticed(monkeypatch: pytest.MonkeyPatch) -> N
         test_each_json_is_on_a_page()
 
 
+def section(verb: str) -> str:
+    return (REPOSITORY / "docs/json.md").read_text().partition(f"## `genba {verb} --format json`\n")[2].partition("\n## ")[0]
+
+
 def keys(value: Any) -> set[str]:
     """At any depth."""
     if isinstance(value, list):
@@ -40,7 +44,7 @@ WAITS = "import sys\ndef waits(text):\n    print('ready', flush=True)\n    sys.s
 
 def test_each_key_of_a_dump_is_on_its_page() -> None:
     """And no other one. A frame has the keys of a recording's frame."""
-    (page,) = re.findall(r"```jsonc\n(.*?)```", (REPOSITORY / "docs/dump.md").read_text(), re.DOTALL)
+    (page,) = re.findall(r"```jsonc\n(.*?)```", section("dump"), re.DOTALL)
     with started([sys.executable, "-c", WAITS]) as program:
         for _ in range(LOOKS_MAX):
             dump = program.dump("--locals")
@@ -53,8 +57,7 @@ def test_each_key_of_a_dump_is_on_its_page() -> None:
 
 
 def test_each_key_of_ps_is_on_its_page() -> None:
-    section = (REPOSITORY / "docs/json.md").read_text().partition("## `genba ps --format json`\n")[2].partition("\n## ")[0]
-    on_page = {key for cell in re.findall(r"^\| (`.*?`) \|", section, re.MULTILINE) for key in re.findall(r"`(\w+)`", cell)}
+    on_page = {key for cell in re.findall(r"^\| (`.*?`) \|", section("ps"), re.MULTILINE) for key in re.findall(r"`(\w+)`", cell)}
     with started([sys.executable, "-c", WAITS]) as program:
         (row,) = [row for row in json.loads(genba_said("ps", "--format", "json"))["processes"] if row["pid"] == program.pid]
     assert set(row) == on_page
