@@ -1,4 +1,4 @@
-//! A dump as JSON; docs/dump.md describes it.
+//! A dump as JSON; docs/json.md describes it.
 //! Owns: the keys. A frame has those of a recording's frame (docs/json.md). Keeps: what is absent is `null`.
 
 use genba_format::state::State as Stored;
