@@ -222,6 +222,38 @@ def test_of_a_process_that_runs_already(workshop: Workshop) -> None:
 
 
 @on("3.13")
+def test_at_a_signal_in_a_process_that_runs_already(workshop: Workshop) -> None:
+    """After a collection; the program, which has a handler for that signal, does not get it."""
+    text = """
+got = []
+signal.signal(signal.SIGUSR2, lambda *_: got.append(1))
+print("ready", flush=True)
+wait(1)
+sys.stdin.readline()
+print(json.dumps({"got": got}))
+"""
+    outside = workshop.place.outside
+    with running(workshop, [workshop.interpreter.path, workshop.write("app.py", PROGRAM + cycles(1_000) + text)]) as program:
+        command = [str(binary()), "attach", str(program.pid), "-o", str(outside / "attached.genba"), "--heap-on", "USR2", "--heap-collect"]
+        attached = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        try:
+            assert attached.stderr.readline().startswith("recording process ")
+            assert attached.stderr.readline() == f"kill -USR2 {attached.pid} keeps the heap\n"
+            attached.send_signal(signal.SIGUSR2)
+            assert until(lambda: bool(list(outside.glob("*.heap-*.json"))), seconds=20)
+            attached.send_signal(signal.SIGINT)
+            _, stderr = attached.communicate(timeout=60)
+            assert attached.returncode == 0, stderr
+            assert program.end() == {"got": []}
+        finally:
+            attached.kill()
+            attached.communicate()
+    (page,) = kept(workshop)
+    assert (page["pid"], page["moment"], count(page, "Item"), count(page, "Cycle")) == (program.pid, "signal", 5_000, 0), stderr
+    assert page["collection"]["collected"] >= 1_000
+
+
+@on("3.13")
 def test_around_full_collections_of_a_process_that_runs_already(workshop: Workshop) -> None:
     text = """
 print("ready", flush=True)
