@@ -66,10 +66,9 @@ def of_attaching(options: Namespace, folder: Path, program: Program, attaches: i
         if spy and number % ATTACHES_A_RECORDING == 0:
             subprocess.run(record, check=True, capture_output=True)
             recorded.runs.append(program.stops())
-    theirs = f"py-spy record {max(recorded.each_ms()):.1f} ms, worst of {len(recorded.each_ms()):,}" if recorded.runs else "py-spy record not run"
     return [
         stop_row("attach: a thread is stopped, in all", genba, "py-spy record, of one second", recorded),
-        Row(f"attach: a thread is stopped, worst of {attaches:,}", max(genba.in_all_ms()), "ms", yardstick=theirs),
+        worst_row("attach: a thread is stopped", genba, "py-spy record", recorded),
         Row(f"attach: all threads are held, as genba says, median of {attaches:,}", statistics.median(said_ms), "ms", yardstick=f"worst {max(said_ms):.1f} ms"),
     ]
 
@@ -102,6 +101,13 @@ def stop_row(goal: str, own: Stops, other_name: str, other: Stops) -> Row:
     other_ms = statistics.median(other.in_all_ms()) if other.runs else 0
     judged = {"bound": other_ms, "ratio": own_ms / other_ms} if other_ms else {}
     return Row(f"{goal}, median of {len(own.runs):,}", own_ms, "ms", yardstick=words, **judged)
+
+
+def worst_row(goal: str, own: Stops, other_name: str, other: Stops) -> Row:
+    """The longest that a run stopped the thread in all, beside another tool's longest stop."""
+    each_ms = other.each_ms()
+    words = f"{other_name} {max(each_ms):.1f} ms, worst of {len(each_ms):,} stops" if each_ms else f"{other_name}: {other if other.runs else 'not run'}"
+    return Row(f"{goal}, worst of {len(own.runs):,}", max(own.in_all_ms()), "ms", yardstick=words)
 
 
 def of_dumping(options: Namespace, program: Program, dumps: int, other_name: str, other: list[str] | None, head: str = "dump") -> list[Row]:
@@ -168,6 +174,7 @@ def on_newest(options: Namespace, folder: Path, attaches: int, dumps: int) -> li
                     stops.runs.append(program.stops())
         found = [
             stop_row("3.15: attach: a thread is stopped, in all", genba, "profiling.sampling attach --blocking, of one second", blocking),
+            worst_row("3.15: attach: a thread is stopped", genba, "profiling.sampling attach --blocking", blocking),
             Row(
                 "3.15: profiling.sampling attach: a thread is stopped, in all", statistics.median(free.in_all_ms()), "ms",
                 yardstick=f"{free}, so what it reads of a thread that runs may be torn",
