@@ -1,7 +1,7 @@
 """Start-up: what `genba run` adds to short programs, from start to end, beside what -X importtime adds.
 
 Owns: three programs. `python -c pass`, with everything cached; a shell that starts it ten times, for what a process costs; an import of
-pandas with an empty cache folder, and again.
+pandas with an empty cache folder, again, and with a cache folder that earlier rounds have filled.
 """
 
 import shlex
@@ -50,11 +50,7 @@ def of_pass(options: Namespace, folder: Path) -> list[Row]:
         ratio = compared.ratio("genba", "bare", figure).middle
         goal = f"start-up: {name} added to python -c pass"
         found.append(Row(goal, added.middle, "ms", bound=ADDED_MS_MAX, yardstick=yardstick, ratio=ratio))
-    # What of it the program itself lasts longer; the rest is genba's, before and after.
-    program_ms = recordings.meta(options.genba, recording)["wall_ns"] / 1e6
-    bare_ms = compared.median("bare", "wall_ns", 1e6).middle
-    goal = "start-up: of which until the program ended (one run)"
-    found.append(Row(goal, program_ms - bare_ms, "ms", yardstick=f"bare {bare_ms:.1f} ms", ratio=program_ms / bare_ms))
+    found.append(until_the_end(options, recording, compared, "start-up: of which until the program ended (one run)"))
     return found
 
 
@@ -88,22 +84,31 @@ def of_import(options: Namespace, folder: Path) -> list[Row]:
         print("import pandas is not measured: make/prepare.sh peers has not installed it")
         return []
     program = [options.python, "-c", "import pandas"]
-    cache = folder / "cache"
     # An installed package lies in a folder of this name; what lies elsewhere is the user's own.
     packages = folder / "site-packages"
     packages.symlink_to(PANDAS)
-    environment = ["env", f"PYTHONPATH={packages}", f"XDG_CACHE_HOME={cache}"]
-    bare, traced = [*environment, *program], [*environment, *recorded(options, folder / "import.genba", program)]
-    # The first recording of each round finds the cache folder empty, the second what the first left there.
-    empty, kept = shlex.join(["rm", "-rf", str(cache)]), shlex.join(["sh", "-c", f"rm -rf {shlex.quote(str(cache))} && {shlex.join(traced)} >/dev/null 2>&1"])
+
+    def within(cache: Path, command: list[str]) -> list[str]:
+        return ["env", f"PYTHONPATH={packages}", f"XDG_CACHE_HOME={cache}", *command]
+
+    cache, again = folder / "cache", folder / "again.genba"
+    bare, first = within(cache, program), within(cache, recorded(options, folder / "import.genba", program))
+    # The first recording of each round finds the cache folder empty, the second what the first left there. A later one finds what all earlier
+    # rounds have left: no sample is in a library that is new to genba.
+    empty, kept = shlex.join(["rm", "-rf", str(cache)]), shlex.join(["sh", "-c", f"rm -rf {shlex.quote(str(cache))} && {shlex.join(first)} >/dev/null 2>&1"])
     compared = commands.beside(
         options,
-        {"bare": bare, "first": traced, "second": traced},
+        {
+            "bare": bare,
+            "first": first,
+            "second": within(cache, recorded(options, again, program)),
+            "later": within(folder / "filled", recorded(options, folder / "later.genba", program)),
+        },
         min(options.rounds, ROUNDS_OF_IMPORT_MAX),
         folder,
-        prepared={"bare": "true", "first": empty, "second": kept},
+        prepared={"bare": "true", "first": empty, "second": kept, "later": "true"},
     )
-    return [
+    found = [
         Row(
             f"start-up: {kind} added to import pandas, {name} run",
             compared.added(name, "bare", figure, 1e6).middle,
@@ -113,8 +118,16 @@ def of_import(options: Namespace, folder: Path) -> list[Row]:
             ratio=compared.ratio(name, "bare", figure).middle,
         )
         for figure, kind in (("wall_ns", "wall"), ("cpu_ns", "CPU"))
-        for name in ("first", "second")
+        for name in ("first", "second", "later")
     ]
+    return [*found, until_the_end(options, again, compared, "start-up: of which until import pandas ended (one second run)")]
+
+
+def until_the_end(options: Namespace, recording: Path, compared: Beside, goal: str) -> Row:
+    """What of the added time the program itself lasts longer; the rest is genba's, before and after."""
+    program_ms = recordings.meta(options.genba, recording)["wall_ns"] / 1e6
+    bare_ms = compared.median("bare", "wall_ns", 1e6).middle
+    return Row(goal, program_ms - bare_ms, "ms", yardstick=f"bare {bare_ms:.1f} ms", ratio=program_ms / bare_ms)
 
 
 def recorded(options: Namespace, recording: Path, program: list[str]) -> list[str]:
