@@ -21,7 +21,10 @@ FILTERS = re.compile(r"(--\w+)")
 # Of equal programs: in which order they are on the page. What has none of these words comes first.
 LATER = (re.compile(r", one side with a sample of "), re.compile(r" on one side"), re.compile(r", \d+ calls$"))
 
-SLOWER = "The same programs with one function made slower: found without a false claim beside it, with 1 + 1, 3 + 3 and 10 + 10 recordings."
+SLOWER = (
+    "The same programs with one function made slower: found without a false claim beside it, with 1 + 1, 3 + 3 and 10 + 10 recordings.\n"
+    "Where the sides are recorded in two ways, the slower one is recorded in the other way."
+)
 ADVISED = (
     "The advice of the last line, followed, where the function with 60 % of the time takes 5 % longer: with as many recordings as it asks for,\n"
     "and with as many as there were, each so much longer, up to eight times as long."

@@ -201,10 +201,52 @@ fn laboratory_of_equal_programs_recorded_unlike() {
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
-/// How many comparisons name a function that became slower, and nothing that became faster.
-#[test]
-fn laboratory_of_slower_programs() {
-    let mut found_all = Vec::new();
+/// A program, and how its two sides are recorded and compared.
+struct Cell {
+    name: String,
+    program: Program,
+    filter: Filter,
+    /// Of the side after the change.
+    unlike: Option<Unlike>,
+}
+
+impl Cell {
+    fn of(program: Program) -> Cell {
+        Cell { name: program.named(), program, filter: Filter::default(), unlike: None }
+    }
+
+    fn weight(&self) -> Option<Weight> {
+        if self.unlike.is_some() { Some(Weight::Cpu) } else { self.program.weight() }
+    }
+
+    fn is_plain(&self) -> bool {
+        self.name == self.program.named()
+    }
+
+    /// Whether the filter leaves out nothing but that function.
+    fn lacks(&self, function: usize) -> bool {
+        self.filter.focus.as_ref().is_some_and(|focus| !focus.is_match(FUNCTIONS[function].0))
+    }
+
+    /// So many recordings of a side.
+    fn side(&self, runs: u64, change: Option<Change>, random: &mut Random) -> Vec<Run> {
+        let unlike = self.unlike.filter(|_| change.is_some());
+        let longer = if unlike.is_some() { [0; 4].map(|_| random.next()) } else { [0.0; 4] };
+        (0..runs)
+            .map(|at| {
+                let text = self.program.text(random, at as u32, change);
+                let text = match unlike {
+                    Some(unlike) => unlike.recorded(&text, longer, random),
+                    None => text,
+                };
+                run(&format!("{at}.genba"), &text, &self.filter)
+            })
+            .collect()
+    }
+}
+
+/// Where a function can become slower. A time of a run that takes longer is another part of its work: it has no cell.
+fn cells_of_slower_programs() -> Vec<Cell> {
     let mut programs = vec![
         (Shape::Even, 1),
         (Shape::Even, 8),
@@ -219,9 +261,35 @@ fn laboratory_of_slower_programs() {
         programs.extend([(Shape::Apart, 60), (Shape::Even, 20)]);
         programs.extend(others.map(|shape| (shape, 8)));
     }
-    for (shape, burst) in programs {
-        let program = Program::of(shape, burst);
+    let mut cells: Vec<Cell> = programs.into_iter().map(|(shape, burst)| Cell::of(Program::of(shape, burst))).collect();
+    if pairs().is_none() {
+        return cells;
+    }
+    let program = Program::of(Shape::Even, 8);
+    let filtered = filters(program).into_iter().filter(|one| [", --focus", ", --thread"].contains(&one.0));
+    cells.extend(filtered.map(|(name, filter)| Cell {
+        name: format!("{}{name}", program.named()),
+        filter,
+        ..Cell::of(program)
+    }));
+    cells.extend([Unlike::Rate, Unlike::Budget, Unlike::Busy].map(|unlike| Cell {
+        name: format!("{}, {}", program.named(), unlike.name()),
+        unlike: Some(unlike),
+        ..Cell::of(program)
+    }));
+    cells
+}
+
+/// How many comparisons name a function that became slower, and nothing that became faster.
+#[test]
+fn laboratory_of_slower_programs() {
+    let mut found_all = Vec::new();
+    for cell in cells_of_slower_programs() {
+        let program = cell.program;
         for function in [2, 1, 0] {
+            if cell.lacks(function) {
+                continue;
+            }
             for part in [0.05, 0.10, 0.30, 1.00] {
                 let mut told = Vec::new();
                 for runs in [1, 3, 10] {
@@ -230,23 +298,23 @@ fn laboratory_of_slower_programs() {
                         continue;
                     }
                     let comparisons = pairs().map_or(4, |pairs| pairs / 4);
-                    let mut random = Random(u64::from(burst) * 100 + function as u64 * 10 + runs);
+                    let mut random = Random(u64::from(program.burst) * 100 + function as u64 * 10 + runs);
                     let named = (0..comparisons).filter(|_| {
-                        let of = |random: &mut Random, change| -> Vec<Run> {
-                            (0..runs).map(|at| program.run(random, at as u32, &Filter::default(), change)).collect()
-                        };
-                        let (before, after) = (of(&mut random, None), of(&mut random, Some(Change { function, part })));
-                        names(&comparison(&before, &after, program.weight()), function)
+                        let before = cell.side(runs, None, &mut random);
+                        let after = cell.side(runs, Some(Change { function, part }), &mut random);
+                        names(&comparison(&before, &after, cell.weight()), function)
                     });
                     let named = named.count();
                     told.push(format!("{named} of {comparisons}"));
-                    found_all.push((program.burst, function, part, runs, named, comparisons));
+                    if cell.is_plain() {
+                        found_all.push((program.burst, function, part, runs, named, comparisons));
+                    }
                 }
                 let (name, share) = (FUNCTIONS[function].0, program.share(function));
                 if !told.is_empty() {
                     println!(
                         "| {} | {name}: {:.0} % | +{:.0} % | {} |",
-                        program.named(),
+                        cell.name,
                         share * 100.0,
                         part * 100.0,
                         told.join(" | ")
