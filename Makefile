@@ -122,9 +122,13 @@ casebook: build ## all cases, one after the other, and what each took
 pictures: build web/node_modules ## put pictures of real pages into docs/pictures and the casebook
 	@make/pictures.sh $(GENBA) $$(ls -d $$HOME/.pyenv/versions/3.13.*/bin | tail -n 1)
 
-steady: build ## how often each of some 45 slow programs gets the same verdict; RUNS (20), ONLY
+# With UPDATE=1 the counts become rows of docs/measured.md, also where one is below the bound.
+steady: build ## how often each of some 45 slow programs gets the same verdict; RUNS (20), ONLY; UPDATE=1
 	@make/prepare.sh tools compiled
-	@python3 benches/judged/steady.py $(GENBA) $$(for minor in 3.13 3.11; do ls $$HOME/.pyenv/versions/$$minor.*/bin/python3 | tail -n 1; done)
+	$(if $(UPDATE),: > build/steady.jsonl)
+	@failed=0; $(if $(UPDATE),GENBA_FIGURES=$(CURDIR)/build/steady.jsonl )python3 benches/judged/steady.py $(GENBA) \
+	$$(for minor in 3.13 3.11; do ls $$HOME/.pyenv/versions/$$minor.*/bin/python3 | tail -n 1; done) || failed=1; \
+	$(if $(UPDATE),$(TOOLS)/bin/python make/measured.py build/steady.jsonl || failed=1;) exit $$failed
 
 untuned: build ## the first screens of ten slow programs that no rule was tuned for, as a table; SCREENS=1 prints them whole
 	@python3 benches/judged/untuned.py $(GENBA) $$(for minor in 3.13 3.11; do ls $$HOME/.pyenv/versions/$$minor.*/bin/python3 | tail -n 1; done)

@@ -1,5 +1,5 @@
-"""Makes docs/measured.md of the figures that tests and benches wrote; `make soak`, and `make bench` and
-`make cluster` with UPDATE=1, call it, and it tells whether the long run is whole.
+"""Makes docs/measured.md of the figures that tests and benches wrote; `make soak`, and `make bench`,
+`make steady` and `make cluster` with UPDATE=1, call it, and it tells whether the long run is whole.
 
 Argv: files of JSON lines as tests/soaking/ledger.py writes them, the newest last. One row a figure, one column a CPython, the commit
 that each was measured at; at the top the newest run's machine, and what the long run lacks. What a run did not measure stays, with its own commit.
@@ -207,7 +207,7 @@ def row_of(titles: list[str], row: list[str]) -> Row:
 
 def page(sections: dict[str, dict[str, Row]], machine: str, words: str) -> str:
     head = (
-        "# What was measured\n\nMade by `make soak`, `make bench` and `make cluster`; what each promise means is said in [promises.md](promises.md).\n\n"
+        "# What was measured\n\nMade by `make soak`, `make bench`, `make steady` and `make cluster`; what each promise means is said in [promises.md](promises.md).\n\n"
         f"The newest run's machine: {machine} Figures with *long* have the amounts of `make soak`, the others those of `make test` or of\n"
         "`make bench`. What the newest run did not measure stays as an earlier run left it, which may have had another machine: *commit* is what a figure\n"
         f"was measured at, with `+` where the sources were edited after it. Figures of the commit `{UNKNOWN}` are older than that column, and of other machines.\n"

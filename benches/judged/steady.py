@@ -1,6 +1,7 @@
 """`make steady`: how often a program gets the same verdict. The programs are those that the rules were tuned with (the tables of tests/rules), and
 those of untuned.py; each is recorded RUNS times (20) on each interpreter. A row a program, as soon as it is known.
 
+With GENBA_FIGURES set, each row is also a JSON line there, as those of `make bench`: make/measured.py makes a row of docs/measured.md of it.
 Owns: how often is enough. argv: the command and the interpreters. ONLY: programs with this word in their names. Never: says whether a verdict is
 right (the tests do), or tries again. The exit code is 1 where one is below the bound.
 """
@@ -18,6 +19,9 @@ from pathlib import Path
 import untuned
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "benches"))
+import machine  # noqa: E402
+
 RUNS = int(os.environ.get("RUNS", "20"))
 # Of 20 runs 19.
 SAME_MIN = 0.95
@@ -62,10 +66,19 @@ def main(genba: str, pythons: list[str]) -> int:
             words = ", ".join(f"`{one}` {times}" for one, times in verdicts.most_common())
             most = max(verdicts.values())
             print(f"| `{name}` | {version} | {words} | {most} |", flush=True)
+            write_down(name, version, words, most)
             if most < SAME_MIN * RUNS:
                 below.append(f"{name} on {version}")
     print(f"\nbelow {SAME_MIN:.0%}: {', '.join(below) or 'none'}")
     return int(bool(below))
+
+
+def write_down(name: str, version: str, words: str, most: int) -> None:
+    if path := os.environ.get("GENBA_FIGURES"):
+        minor = ".".join(version.split(".")[:2])
+        line = {"test": "make steady", "python": minor, "figure": f"`{name}`", "value": most, "unit": f"of {RUNS}: {words}", "bound": SAME_MIN * RUNS}
+        with open(path, "a") as file:
+            file.write(json.dumps({**line, "soak": False, "commit": machine.commit()}, ensure_ascii=False) + "\n")
 
 
 def verdict(genba: str, python: str, program: Program) -> str:

@@ -1,5 +1,6 @@
 """`make steady`: which programs it knows, and what it says of one whose verdict changes. A script takes the place of genba."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -31,12 +32,17 @@ def test_a_verdict_that_changes_is_named(tmp_path: Path, monkeypatch: pytest.Mon
     script.write_text(GENBA)
     script.chmod(0o755)
     monkeypatch.setenv("ONLY", "untuned/dates")
+    monkeypatch.setenv("GENBA_FIGURES", str(tmp_path / "figures"))
+    monkeypatch.setattr(steady.machine, "commit", lambda: "aa")
     monkeypatch.setattr(steady, "RUNS", 6)
     assert steady.main(str(script), [sys.executable]) == 1
     version = sys.version.split()[0]
     said = capsys.readouterr().out
     assert f"| `first_screen/untuned/dates 150` | {version} | `one place` 4, `gc` 2 | 4 |\n" in said
     assert said.endswith(f"below 95%: first_screen/untuned/dates 150 on {version}\n"), said
+    [line] = map(json.loads, (tmp_path / "figures").read_text().splitlines())
+    figure = {"figure": "`first_screen/untuned/dates 150`", "value": 4, "unit": "of 6: `one place` 4, `gc` 2", "bound": steady.SAME_MIN * 6}
+    assert line == {"test": "make steady", "python": ".".join(version.split(".")[:2]), **figure, "soak": False, "commit": "aa"}
     monkeypatch.setattr(steady, "RUNS", 2)
     assert steady.main(str(script), [sys.executable]) == 0
     assert capsys.readouterr().out.endswith("below 95%: none\n")
