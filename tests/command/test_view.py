@@ -1,6 +1,7 @@
 """`genba view` on a machine that others use, too: who waits for whom, and what is begun for nobody; and how a page learns that its file grew.
 
-That it is quick is benches/goals/crowd.py's, and what a page does with such news tests/page's.
+How quick it is, `make soak` asks here, and benches/goals/crowd.py prints it with `genba serve` beside it. What a page does with such news is
+tests/page's.
 """
 
 import os
@@ -9,10 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from figures import Figure
 from leases import held
 from recording import binary
-from visitors import CROWD, Openings, View, many_descriptors
+from soak import SOAK
+from visitors import CROWD, Openings, View, many_descriptors, measure
 
+# Stacks of a page that takes a while, and what its owner may wait for it behind a crowd, beside the time without one.
+STACKS = 60_000
+BEHIND_RATIO_MAX = 2
 # Below the bound of the server, so that each is asked for; above the pages that are made at once.
 FILES = 40
 
@@ -46,6 +52,18 @@ def test_a_crowd_holds_nobody_up_and_nothing_is_begun_for_nobody(files: list[Pat
         os.kill(view.process.pid, signal.SIGINT)
         stderr = view.process.stderr.read() if view.process.stderr else ""
     assert stderr.count("connections are open, the most that genba keeps") == 1, stderr
+
+
+@pytest.mark.measures
+@pytest.mark.skipif(not SOAK, reason="make soak: what others do on the machine counts, too")
+def test_the_owner_waits_behind_a_crowd_at_most_twice_as_long(tmp_path: Path, figure: Figure) -> None:
+    recording = tmp_path / "many.txt"
+    recording.write_text("".join(f"main;request_{number % 977};step_{number} {number % 7 + 1}\n" for number in range(STACKS)))
+    found = measure(binary(), recording)
+    ratio = found["behind_seconds"] / found["idle_seconds"]
+    idle_ms = found["idle_seconds"] * 1e3
+    figure("genba view: the next page behind 1,000 abandoned and 1,000 half-open requests", ratio, f"× of {idle_ms:.0f} ms", bound=BEHIND_RATIO_MAX)
+    assert ratio <= BEHIND_RATIO_MAX, found
 
 
 def test_a_page_that_many_wait_for_is_made_once(files: list[Path]) -> None:
