@@ -1,7 +1,7 @@
 """Start-up: what `genba run` adds to short programs, from start to end, beside what -X importtime adds.
 
-Owns: three programs. `python -c pass`, with everything cached; a shell that starts it ten times, for what a process costs; an import of
-pandas with an empty cache folder, again, and with a cache folder that earlier rounds have filled.
+Owns: four programs. `python -c pass`, with everything cached; a shell that starts it ten times, for what a process costs; imports of pandas and of
+sympy with an empty cache folder, again, and with a cache folder that earlier rounds have filled.
 """
 
 import shlex
@@ -16,16 +16,19 @@ from commands import Beside
 from row import Row
 
 ADDED_MS_MAX = 15
-IMPORT_ADDED_MS_MAX = 30
+# Of pandas, which is a hundred libraries in C. Of sympy, which is Python alone, as much as of a whole program.
+PANDAS_ADDED_MS_MAX = 30
+PROGRAM_ADDED_MS_MAX, PROGRAM_TIMES_MAX = 15, 1.03
 PROCESS_CPU_MS_MAX = 10
 PROCESSES = 10
 # Each with an empty cache folder, which takes seconds.
 ROUNDS_OF_IMPORT_MAX = 10
-PANDAS = ways.PEERS / "pandas"
+IMPORTED = {"pandas": ways.PEERS / "pandas", "sympy": ways.PEERS / "packages"}
 
 
 def rows(options: Namespace, folder: Path) -> list[Row]:
-    return [*of_pass(options, folder), of_a_process(options, folder), *of_import(options, folder)]
+    imports = [row for package in IMPORTED for row in of_import(options, folder, package)]
+    return [*of_pass(options, folder), of_a_process(options, folder), *imports]
 
 
 def of_pass(options: Namespace, folder: Path) -> list[Row]:
@@ -79,22 +82,24 @@ def a_process_ms(compared: Beside, way: str) -> list[float]:
     return [(many.cpu_ns - one.cpu_ns) / (PROCESSES - 1) / 1e6 for many, one in pairs]
 
 
-def of_import(options: Namespace, folder: Path) -> list[Row]:
-    if not PANDAS.exists():
-        print("import pandas is not measured: make/prepare.sh peers has not installed it")
+def of_import(options: Namespace, folder: Path, package: str) -> list[Row]:
+    if not (IMPORTED[package] / package).exists():
+        print(f"import {package} is not measured: make/prepare.sh peers has not installed it")
         return []
-    program = [options.python, "-c", "import pandas"]
+    program = [options.python, "-c", f"import {package}"]
     # An installed package lies in a folder of this name; what lies elsewhere is the user's own.
-    packages = folder / "site-packages"
-    packages.symlink_to(PANDAS)
+    own = folder / package
+    packages = own / "site-packages"
+    own.mkdir()
+    packages.symlink_to(IMPORTED[package])
 
     def within(cache: Path, command: list[str]) -> list[str]:
         return ["env", f"PYTHONPATH={packages}", f"XDG_CACHE_HOME={cache}", *command]
 
-    cache, again = folder / "cache", folder / "again.genba"
-    bare, first = within(cache, program), within(cache, recorded(options, folder / "import.genba", program))
+    cache, again = own / "cache", own / "again.genba"
+    bare, first = within(cache, program), within(cache, recorded(options, own / "first.genba", program))
     # The first recording of each round finds the cache folder empty, the second what the first left there. A later one finds what all earlier
-    # rounds have left: no sample is in a library that is new to genba.
+    # rounds have left: hardly a sample is in a library that is new to genba.
     empty, kept = shlex.join(["rm", "-rf", str(cache)]), shlex.join(["sh", "-c", f"rm -rf {shlex.quote(str(cache))} && {shlex.join(first)} >/dev/null 2>&1"])
     compared = commands.beside(
         options,
@@ -102,25 +107,27 @@ def of_import(options: Namespace, folder: Path) -> list[Row]:
             "bare": bare,
             "first": first,
             "second": within(cache, recorded(options, again, program)),
-            "later": within(folder / "filled", recorded(options, folder / "later.genba", program)),
+            "later": within(own / "filled", recorded(options, own / "later.genba", program)),
         },
         min(options.rounds, ROUNDS_OF_IMPORT_MAX),
         folder,
         prepared={"bare": "true", "first": empty, "second": kept, "later": "true"},
     )
+    bare_ms = compared.median("bare", "wall_ns", 1e6).middle
+    bound = PANDAS_ADDED_MS_MAX if package == "pandas" else max(PROGRAM_ADDED_MS_MAX, bare_ms * (PROGRAM_TIMES_MAX - 1))
     found = [
         Row(
-            f"start-up: {kind} added to import pandas, {name} run",
+            f"start-up: {kind} added to import {package}, {name} run",
             compared.added(name, "bare", figure, 1e6).middle,
             "ms",
-            bound=IMPORT_ADDED_MS_MAX if (figure, name) == ("wall_ns", "second") else None,
+            bound=bound if (figure, name) == ("wall_ns", "second") else None,
             yardstick=f"bare {compared.median('bare', figure, 1e6).middle:.0f} ms",
             ratio=compared.ratio(name, "bare", figure).middle,
         )
         for figure, kind in (("wall_ns", "wall"), ("cpu_ns", "CPU"))
         for name in ("first", "second", "later")
     ]
-    return [*found, until_the_end(options, again, compared, "start-up: of which until import pandas ended (one second run)")]
+    return [*found, until_the_end(options, again, compared, f"start-up: of which until import {package} ended (one second run)")]
 
 
 def until_the_end(options: Namespace, recording: Path, compared: Beside, goal: str) -> Row:
