@@ -1,18 +1,15 @@
 //! Stacks of more frames than there are words: the innermost ones have one, and what is beyond is counted.
 
 use crate::layouts::{LAYOUTS, REGION};
+use crate::walking::{self, CODE, STATE};
 use crate::words::Words;
-use genba_python::code_capture::{self, COMPLETE, Seen, SeenEntry};
 use genba_python::layout::Layout;
 use genba_python::memory::{Address, Fault, Memory};
-use genba_python::stack::frames::{Frames, Rest, count, walk};
-use genba_python::stack::walked::{Beyond, COUNTED_MAX, PYTHON_MAX, PythonEnd, PythonWord};
+use genba_python::stack::frames::{Rest, count};
+use genba_python::stack::walked::{Beyond, COUNTED_MAX, PYTHON_MAX, PythonEnd};
 use std::collections::HashMap;
-use std::sync::atomic::AtomicU64;
 
 const LAYOUT: &Layout = &LAYOUTS[2];
-const STATE: Address = Address(REGION);
-const CODE: Address = Address(REGION + 0x2000);
 const OTHER_CODE: Address = Address(REGION + 0x3000);
 const STACK: Address = Address(REGION + 0x10_0000);
 const FRAME_BYTES: u64 = 128;
@@ -42,16 +39,8 @@ fn stack(frames: u64, code_of: impl Fn(u64) -> Address) -> Stack {
     Stack(Words(words))
 }
 
-/// How the walk ends, how many words there are, and where it would go on.
 fn walked(words: &Stack) -> (PythonEnd, usize, Option<Rest>) {
-    // Its names are known.
-    let key = code_capture::key(words, LAYOUT, CODE).unwrap_or(0);
-    let entry = SeenEntry { key: AtomicU64::new(key), progress: AtomicU64::new(COMPLETE) };
-    let (seen, mut tail) = (Seen { entries: &raw const entry, mask: 0 }, [0; 64]);
-    let mut python = [PythonWord::default(); PYTHON_MAX];
-    let mut frames = Frames::new(&mut python, &mut tail);
-    let end = walk(words, LAYOUT, &seen, STATE, &mut frames);
-    (end, frames.len, frames.rest)
+    walking::walked(words, LAYOUT, None)
 }
 
 #[test]

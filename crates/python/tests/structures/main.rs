@@ -11,4 +11,5 @@ mod layouts;
 mod popped;
 #[cfg(feature = "std")]
 mod texts;
+mod walking;
 mod words;

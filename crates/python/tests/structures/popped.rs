@@ -1,20 +1,16 @@
 //! A current frame that is none of the thread's: what an old C local of the eval loop names while greenlets change places.
 
 use genba_python::memory::Address;
-use genba_python::stack::frames::{Frames, walk};
-use genba_python::stack::walked::{PYTHON_MAX, PythonEnd, PythonWord};
+use genba_python::stack::walked::PythonEnd;
 
 use crate::layouts::{CODE_TYPE, LAYOUTS, REGION};
+use crate::walking::{self, CODE, STATE};
 use crate::words::Words;
-use genba_python::code_capture::{self, COMPLETE, Seen, SeenEntry};
 use std::collections::HashMap;
-use std::sync::atomic::AtomicU64;
 
-const STATE: Address = Address(REGION);
 /// The C local of the eval loop, and the native frames above it.
 const RUN: Address = Address(REGION + 0x1000);
 const RUN_BEFORE: Address = Address(REGION + 0x1800);
-const CODE: Address = Address(REGION + 0x2000);
 const CHUNK: Address = Address(REGION + 0x10000);
 const CHUNK_BEFORE: Address = Address(REGION + 0x20000);
 const CHUNK_BYTES: u64 = 0x4000;
@@ -40,14 +36,8 @@ fn walked(frame: Address, top: Address) -> (usize, PythonEnd) {
         (frame.at(layout.frames.code).0, CODE.0),
         (frame.at(layout.frames.instruction).0, CODE.at(layout.codes.instructions).0),
     ]));
-    // Its names are known.
-    let key = code_capture::key(&words, layout, CODE).unwrap_or(0);
-    let entry = SeenEntry { key: AtomicU64::new(key), progress: AtomicU64::new(COMPLETE) };
-    let (seen, mut tail) = (Seen { entries: &raw const entry, mask: 0 }, [0; 64]);
-    let mut python = [PythonWord::default(); PYTHON_MAX];
-    let mut frames = Frames { innermost_cfa: Some(RUN.0 - 0x100), ..Frames::new(&mut python, &mut tail) };
-    let end = walk(&words, layout, &seen, STATE, &mut frames);
-    (frames.len, end)
+    let (end, frames, _) = walking::walked(&words, layout, Some(RUN.0 - 0x100));
+    (frames, end)
 }
 
 #[test]
