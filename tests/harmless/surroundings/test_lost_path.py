@@ -184,6 +184,38 @@ def test_a_child_that_may_have_no_table_of_its_own_is_counted(workshop: Workshop
     assert len(run.profile()["processes"]) == 1, run.profile()["processes"]
 
 
+OUT_OF_REACH = FILTER + """
+import atexit, tempfile, time, urllib.parse
+SYS_CHROOT, UNSHARE, CLOSE_RANGE = 161, 272, 436
+fields = dict(field.partition("=")[::2] for field in os.environ["GENBA_SESSION"].split(";"))
+heaps = urllib.parse.unquote(fields["heap_out"])
+root, proc = tempfile.mkdtemp(dir=sys.argv[1]), os.open("/proc", os.O_RDONLY)
+# A file of that name, which is none of genba's.
+os.makedirs(root + os.path.dirname(heaps))
+open(root + heaps, "w").close()
+# Until a block of this process is written, and genba's function is among those for the end.
+while time.process_time() < 0.4 or not atexit._ncallbacks(): sum(range(1000))
+if libc.syscall(SYS_CHROOT, root.encode()) != 0: raise OSError(ctypes.get_errno(), "chroot")
+install([UNSHARE, CLOSE_RANGE], errno.ENOSYS)
+child = os.fork()
+if child == 0:
+    threads = os.open("self/task", os.O_RDONLY, dir_fd=proc)
+    # Until genba's has ended.
+    while len(os.listdir(threads)) > 1: pass
+    sys.exit(0)
+print([os.waitpid(child, 0)[1], os.stat(heaps).st_size])
+"""
+
+
+def test_a_child_that_could_not_open_the_recording_walks_no_heap(workshop: Workshop) -> None:
+    """It has the function for the end from its parent, and the way to the file for heaps is lost as well."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can change the root")
+    run = workshop.run(workshop.write("heaps.py", OUT_OF_REACH), workshop.place.inside, flags=("--heap-at-exit",))
+    assert run.answer() == [0, 0], run.stderr
+    assert [(row["reason"], row["count"]) for row in run.report_json()["not_followed"]] == [("recording out of reach", 1)]
+
+
 APART = """
 import ctypes, tempfile, threading
 libc = ctypes.CDLL(None, use_errno=True)

@@ -2,6 +2,7 @@
 //! Owns: the sampler's side of life.rs. Never: touches the sampler once it is parked. A part of sampler.rs, split off by subject.
 
 use super::Sampler;
+use crate::collections;
 use crate::process::bells;
 use crate::process::files_over_fork;
 use crate::process::life::{LIFE, State};
@@ -71,6 +72,8 @@ impl Sampler {
         self.recorder.set_file(recording);
         let Some(programs) = handed::programs().filter(|_| is_unwritten) else { return true };
         programs.add(Reason::RecordingOutOfReach, self.start.executable.as_bytes());
+        // As in a forked child that nobody follows: its parent's callables are in its interpreter, too.
+        collections::rest();
         false
     }
 
