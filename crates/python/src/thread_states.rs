@@ -223,9 +223,17 @@ fn search<M: Memory>(
     Ok(())
 }
 
-/// All thread states of `thread.tid`, for who has no hints of the sampler's. They are hints, too: lists change. The loop ends after
-/// `LISTED_MAX` thread states.
-pub fn of_thread<M: Memory>(memory: &M, layout: &Layout, thread: &mut ThreadHints) {
+/// Whether the thread state is that of the first thread, whose `descriptor` is known: no other one is read, each of which lies on a page of its own.
+#[inline(always)]
+fn is_own_of_first<M: Memory>(memory: &M, layout: &Layout, pid: u32, descriptor: u64, state: Address) -> bool {
+    let word = |offset: u64| memory.word(state.at(offset));
+    word(layout.threads.native_id) == Ok(u64::from(pid))
+        || (descriptor != 0 && word(ident_offset(layout)) == Ok(descriptor))
+}
+
+/// All thread states of `thread.tid`, the calling thread, for who has no hints of the sampler's. `descriptor`: that of this thread. They are hints,
+/// too: lists change. The loop ends after `LISTED_MAX` thread states.
+pub fn of_thread<M: Memory>(memory: &M, layout: &Layout, thread: &mut ThreadHints, descriptor: u64) {
     thread.states = States::EMPTY;
     let mut left = LISTED_MAX;
     let mut next_interpreter = memory.address(Address(layout.runtime.address).at(layout.runtime.interpreters_head));
@@ -237,7 +245,12 @@ pub fn of_thread<M: Memory>(memory: &M, layout: &Layout, thread: &mut ThreadHint
                 return;
             }
             left -= 1;
-            if is_own(memory, layout, thread.pid, thread.tid, state) && !thread.states.add(state) {
+            let is_its = if thread.tid == thread.pid {
+                is_own_of_first(memory, layout, thread.pid, descriptor, state)
+            } else {
+                is_own(memory, layout, thread.pid, thread.tid, state)
+            };
+            if is_its && !thread.states.add(state) {
                 thread.states.more = true;
                 return;
             }

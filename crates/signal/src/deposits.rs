@@ -9,6 +9,7 @@ use crate::handler::{SHARED, Tables, look, look_by_kernel};
 use crate::memory::{ByKernel, Guarded};
 use crate::request::{Cause, Pool, Question, Reading, Ticket};
 use crate::rows::Registers;
+use core::arch::asm;
 use genba_python::memory::Memory;
 use genba_python::thread_states;
 
@@ -56,6 +57,18 @@ pub fn leave(question: impl Fn() -> Option<Question>, registers: Registers, caus
 
 fn find_states<M: Memory>(memory: &M, tables: Tables, question: &mut Question) {
     if let Some(layout) = tables.layout {
-        thread_states::of_thread(memory, layout, &mut question.thread);
+        thread_states::of_thread(memory, layout, &mut question.thread, own_descriptor());
     }
+}
+
+/// libc's descriptor of the calling thread (`pthread_self`).
+fn own_descriptor() -> u64 {
+    let descriptor: u64;
+    // SAFETY: reads the word at the thread pointer, which holds its own address (System V ABI, x86-64). Whoever leaves a stack has counted in the
+    // thread's storage, so there is one.
+    unsafe {
+        asm!("mov {descriptor}, qword ptr fs:[0]", descriptor = out(reg) descriptor,
+            options(nostack, preserves_flags, readonly));
+    }
+    descriptor
 }

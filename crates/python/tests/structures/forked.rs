@@ -106,7 +106,8 @@ const fn python(layout: &Layout) -> Python {
 /// Which thread states a look at this thread goes to: with the sampler's hints, and with those that the thread finds by itself.
 fn own(layout: &Layout, words: &Words, tid: u32) -> Vec<Address> {
     let mut thread = ThreadHints { pid: CHILD, tid, states: States::EMPTY };
-    of_thread(words, layout, &mut thread);
+    let descriptor = (0..8).map(descriptor).find(|at| words.word(at.at(DESCRIPTOR_TID)) == Ok(u64::from(tid)));
+    of_thread(words, layout, &mut thread, descriptor.map_or(0, |at| at.0));
     let by_itself = looked_at(layout, words, &thread);
     let hinted = ThreadHints { states: listed(layout, words).of(tid), ..thread };
     assert_eq!(looked_at(layout, words, &hinted), by_itself);
@@ -178,6 +179,17 @@ fn no_descriptor_is_read_once_the_first_thread_s_is_known() {
         states.refresh(&memory, &python(layout), CHILD);
         assert_eq!(memory.descriptors.get(), 0);
         assert_eq!([LATER, OTHER, CHILD].map(|tid| states.of(tid).len), [1, 1, 1]);
+    }
+}
+
+#[test]
+fn the_first_thread_finds_its_own_by_its_descriptor_and_reads_none() {
+    for layout in &LAYOUTS {
+        let words = process(layout, &[(LATER, Some(LATER)), (OTHER, Some(OTHER)), (FORKER, Some(CHILD))]);
+        let memory = Counted { words: &words, descriptors: Cell::new(0) };
+        let mut thread = ThreadHints { pid: CHILD, tid: CHILD, states: States::EMPTY };
+        of_thread(&memory, layout, &mut thread, descriptor(2).0);
+        assert_eq!((thread.states.len, thread.states.addresses[0], memory.descriptors.get()), (1, state(2), 0));
     }
 }
 
