@@ -118,6 +118,17 @@ pub fn is_own<M: Memory>(memory: &M, layout: &Layout, pid: u32, tid: u32, state:
     }
 }
 
+/// `is_own` of a thread whose descriptor is known: of no other thread one is read, each of which lies on a page of its own.
+#[inline(always)]
+fn is_its<M: Memory>(memory: &M, layout: &Layout, thread: &ThreadHints, descriptor: u64, state: Address) -> bool {
+    if thread.tid != thread.pid {
+        return is_own(memory, layout, thread.pid, thread.tid, state);
+    }
+    let word = |offset: u64| memory.word(state.at(offset));
+    word(layout.threads.native_id) == Ok(u64::from(thread.pid))
+        || (descriptor != 0 && word(ident_offset(layout)) == Ok(descriptor))
+}
+
 /// The thread whose thread state it is.
 ///
 /// # Errors
@@ -153,7 +164,8 @@ pub fn find<M: Memory>(
     let own = own.ok_or(PythonEnd::NoThreadState)?;
     if thread.states.more || !has_current {
         // The thread entered another interpreter after the sampler read the lists, or never ran Python yet.
-        search(memory, layout, thread, found)?;
+        let descriptor = memory.word(own.at(ident_offset(layout))).unwrap_or(0);
+        search(memory, layout, thread, descriptor, found)?;
     }
     if thread.states.len == 1 && found.len <= 1 {
         // The usual case: no sub-interpreter, whatever stack the thread runs on.
@@ -198,13 +210,14 @@ fn newest_cframe<M: Memory>(memory: &M, cframe: u64, state: Address) -> Option<u
     (newest.wrapping_sub(state.0) >= THREAD_STATE_BYTES_MAX).then_some(newest)
 }
 
-/// Adds the thread states of `thread.tid` that stand at the heads of the interpreters' lists. A list that changes meanwhile ends the search:
-/// what it would have found is not this thread's, which stands still.
+/// Adds the thread states of `thread.tid` that stand at the heads of the interpreters' lists. `descriptor`: that of this thread. A list that changes
+/// meanwhile ends the search: what it would have found is not this thread's, which stands still.
 #[inline(never)]
 fn search<M: Memory>(
     memory: &M,
     layout: &Layout,
     thread: &ThreadHints,
+    descriptor: u64,
     found: &mut OwnStates,
 ) -> Result<(), PythonEnd> {
     let mut next_interpreter = memory.address(Address(layout.runtime.address).at(layout.runtime.interpreters_head));
@@ -213,7 +226,7 @@ fn search<M: Memory>(
         let mut next = memory.address(interpreter.at(layout.runtime.threads_head));
         for _ in 0..NEWEST_MAX {
             let Some(state) = next.ok().filter(|state| !state.is_null()) else { break };
-            if is_own(memory, layout, thread.pid, thread.tid, state) && has_frames(memory, layout, state) {
+            if is_its(memory, layout, thread, descriptor, state) && has_frames(memory, layout, state) {
                 found.add(state)?;
             }
             next = memory.address(state.at(layout.threads.next));
@@ -221,14 +234,6 @@ fn search<M: Memory>(
         next_interpreter = memory.address(interpreter.at(layout.runtime.interpreter_next));
     }
     Ok(())
-}
-
-/// Whether the thread state is that of the first thread, whose `descriptor` is known: no other one is read, each of which lies on a page of its own.
-#[inline(always)]
-fn is_own_of_first<M: Memory>(memory: &M, layout: &Layout, pid: u32, descriptor: u64, state: Address) -> bool {
-    let word = |offset: u64| memory.word(state.at(offset));
-    word(layout.threads.native_id) == Ok(u64::from(pid))
-        || (descriptor != 0 && word(ident_offset(layout)) == Ok(descriptor))
 }
 
 /// All thread states of `thread.tid`, the calling thread, for who has no hints of the sampler's. `descriptor`: that of this thread. They are hints,
@@ -245,12 +250,7 @@ pub fn of_thread<M: Memory>(memory: &M, layout: &Layout, thread: &mut ThreadHint
                 return;
             }
             left -= 1;
-            let is_its = if thread.tid == thread.pid {
-                is_own_of_first(memory, layout, thread.pid, descriptor, state)
-            } else {
-                is_own(memory, layout, thread.pid, thread.tid, state)
-            };
-            if is_its && !thread.states.add(state) {
+            if is_its(memory, layout, thread, descriptor, state) && !thread.states.add(state) {
                 thread.states.more = true;
                 return;
             }
