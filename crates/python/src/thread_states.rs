@@ -48,7 +48,7 @@ impl States {
     }
 
     #[inline(always)]
-    fn iter(&self) -> impl Iterator<Item = Address> {
+    pub fn iter(&self) -> impl Iterator<Item = Address> {
         self.addresses.iter().take(self.len).copied()
     }
 }

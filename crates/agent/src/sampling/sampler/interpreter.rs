@@ -7,9 +7,8 @@ use crate::system::real::direct;
 use crate::system::signals;
 use genba_format::proto;
 use genba_python::check::fits;
-use genba_python::memory::Address;
 use genba_python::stack::walked::PythonEnd;
-use genba_python::thread_states::{THREAD_STATES_MAX, ThreadHints};
+use genba_python::thread_states::{States, THREAD_STATES_MAX, ThreadHints};
 use genba_signal::handler::SHARED;
 use genba_signal::jit::JIT;
 use genba_signal::memory::{Blocks, ByKernel, Guarded};
@@ -24,7 +23,7 @@ impl Sampler {
             states = self.states.of(tid);
         }
         if self.layout_trust.is_unchecked() && states.len > 0 {
-            self.check_layout(states.addresses[0]);
+            self.check_layout(&states);
         }
         if self.layout_trust != LayoutTrust::Checked {
             states.len = 0;
@@ -37,12 +36,15 @@ impl Sampler {
         }
     }
 
-    /// I-10: the table of offsets is checked on a living frame before the handler may use it.
-    fn check_layout(&mut self, thread_state: Address) {
-        let fitting = match self.reading() {
-            Reading::Guarded => fits(&Guarded, &self.python, thread_state),
-            Reading::ByKernel => fits(&ByKernel::new(self.pid, &Blocks::zeroed()), &self.python, thread_state),
-        };
+    /// I-10: the table of offsets is checked on a living frame before the handler may use it. The thread may be in any of its interpreters: where
+    /// mod_wsgi runs, no code ever runs in the first one.
+    fn check_layout(&mut self, states: &States) {
+        let (python, reading, pid) = (&self.python, self.reading(), self.pid);
+        let fitting = states.iter().filter_map(|state| match reading {
+            Reading::Guarded => fits(&Guarded, python, state),
+            Reading::ByKernel => fits(&ByKernel::new(pid, &Blocks::zeroed()), python, state),
+        });
+        let fitting = fitting.reduce(|one, other| one || other);
         self.layout_trust = self.layout_trust.after(fitting);
         match self.layout_trust {
             LayoutTrust::Unchecked { .. } => {}
