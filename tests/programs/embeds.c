@@ -1,5 +1,7 @@
-/* Loads an interpreter after 100 ms of work, and runs a program in it: embeds LIBPYTHON global|local|leaves|forks
-   PROGRAM. `leaves`: its first thread ends by pthread_exit. `forks`: it forks before Py_Initialize, and both run the program. */
+/* Loads an interpreter after 100 ms of work, and runs a program in it: embeds LIBPYTHON global|local|leaves|forks|second
+   PROGRAM. `leaves`: its first thread ends by pthread_exit. `forks`: it forks before Py_Initialize, and both run the program. `second`: as
+   mod_wsgi, which is linked with its Python, it asks dlsym for nothing until that is there, and runs the program in an interpreter of its own. No
+   code runs in the first one then. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -15,17 +17,34 @@ static double seconds_of_cpu(void) {
     return now.tv_sec + now.tv_nsec * 1e-9;
 }
 
+/* By libc's own dlsym, in which genba has no part. */
+static void *linked(void *python, const char *name) {
+    void *(*of_libc)(void *, const char *) = (void *(*)(void *, const char *))dlvsym(RTLD_DEFAULT, "dlsym", "GLIBC_2.2.5");
+    return of_libc(python, name);
+}
+
 int main(int count, char **words) {
     if (count != 4) return 2;
     while (seconds_of_cpu() < 0.1) {}
     void *python = dlopen(words[1], RTLD_NOW | (strcmp(words[2], "local") ? RTLD_GLOBAL : RTLD_LOCAL));
     if (!python) return fputs(dlerror(), stderr), 3;
-    void (*initialize)(void) = (void (*)(void))dlsym(python, "Py_Initialize");
-    int (*run)(const char *) = (int (*)(const char *))dlsym(python, "PyRun_SimpleString");
-    int (*finalize)(void) = (int (*)(void))dlsym(python, "Py_FinalizeEx");
+    int is_second = !strcmp(words[2], "second");
+    void (*initialize)(void) = (void (*)(void))(is_second ? linked : dlsym)(python, "Py_Initialize");
     pid_t child = strcmp(words[2], "forks") ? 0 : fork();
     initialize();
+    void *first = 0, *second = 0;
+    if (is_second) {
+        first = ((void *(*)(void))linked(python, "PyThreadState_Get"))();
+        second = ((void *(*)(void))linked(python, "Py_NewInterpreter"))();
+        if (!second) return 4;
+    }
+    int (*run)(const char *) = (int (*)(const char *))dlsym(python, "PyRun_SimpleString");
+    int (*finalize)(void) = (int (*)(void))dlsym(python, "Py_FinalizeEx");
     int failed = run(words[3]);
+    if (is_second) {
+        ((void (*)(void *))dlsym(python, "Py_EndInterpreter"))(second);
+        ((void *(*)(void *))dlsym(python, "PyThreadState_Swap"))(first);
+    }
     failed |= finalize();
     int status = 0;
     if (child) waitpid(child, &status, 0);

@@ -21,7 +21,7 @@ def spins():
 
 thread = threading.Thread(target=in_a_thread)
 thread.start(); spins(); thread.join()
-print(1)
+print(1, flush=True)
 """
 
 
@@ -44,12 +44,16 @@ def libpython(workshop: Workshop) -> str:
     return str(library)
 
 
-@pytest.mark.parametrize("scope", ["global", "local", "leaves"])
+@pytest.mark.parametrize("scope", ["global", "local", "leaves", "second"])
 def test_it_is_recorded_from_then_on(workshop: Workshop, embeds: Path, scope: str) -> None:
-    """Also where only one library sees it, and where the process ends with its last thread: genba's must not keep it alive."""
+    """Also where only one library sees it, where the process ends with its last thread, which genba's must not keep alive, and where no code runs in
+    the first interpreter."""
     home = str(Path(workshop.interpreter.path).parents[1]) if workshop.interpreter.root is None else "/usr"
     # An extension module of a libpython that nobody else sees finds no symbols of it: a built-in one must do there.
     program = PROGRAM.format(extension="errno" if scope == "local" else "_json")
+    if scope == "second":
+        # No other thread's frames show genba that it reads this interpreter right, before those of the first thread are needed.
+        program = program.replace("thread.start(); spins();", "spins(); thread.start();")
     run = workshop.run_target([workshop.take(embeds), libpython(workshop), scope, program], environment={"PYTHONHOME": home})
     assert (run.exit_code, run.stdout.strip()) == (0, "1"), run.stderr
     run.check_laws()
@@ -69,7 +73,7 @@ def test_it_is_recorded_from_then_on(workshop: Workshop, embeds: Path, scope: st
 
 def test_a_fork_while_the_recording_begins(workshop: Workshop, embeds: Path) -> None:
     home = str(Path(workshop.interpreter.path).parents[1]) if workshop.interpreter.root is None else "/usr"
-    program = PROGRAM.format(extension="_json").replace("print(1)", "print(hasattr(_json, '__file__'))")
+    program = PROGRAM.format(extension="_json").replace("print(1,", "print(hasattr(_json, '__file__'),")
     run = workshop.run_target([workshop.take(embeds), libpython(workshop), "forks", program], environment={"PYTHONHOME": home})
     is_file = run.stdout.split()
     assert run.exit_code == 0 and is_file in (["True"] * 2, ["False"] * 2), run.stderr
