@@ -98,6 +98,8 @@ prepare_packages() {
     [ -e $libraries/libtcmalloc_minimal.so.4 ] || missing="$missing libtcmalloc-minimal4"
     # A server that loads its Python as a plugin.
     ls /usr/lib/uwsgi/plugins/python3*_plugin.so >/dev/null 2>&1 || missing="$missing uwsgi-core uwsgi-plugin-python3"
+    # The same of Apache, without the service that listens on port 80.
+    [ -e /usr/lib/apache2/modules/mod_wsgi.so ] || missing="$missing apache2-bin libapache2-mod-wsgi-py3"
     # The database of several servers; Debian keeps its programs out of PATH.
     ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$missing postgresql"
     # The link of a case. Its folder is not in everybody's PATH.

@@ -1,7 +1,15 @@
-"""Programs of others that load their interpreter after their start: what PyInstaller packs, and uWSGI with its plugin for Python."""
+"""Programs of others that load their interpreter after their start: what PyInstaller packs, uWSGI with its plugin for Python, Apache with mod_wsgi."""
 
+import os
+import pwd
+import re
 import shutil
+import signal
+import socket
 import subprocess
+import tempfile
+import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +18,8 @@ import uwsgi_server
 from compiled import COMPILED
 from entered import on
 from profile_tables import RUNNING
-from recording import Workshop
+from recording import Place, Workshop, binary
+from running_program import until
 from test_loaded_later import libpython
 
 PACKED = """
@@ -102,3 +111,89 @@ def test_the_plugin_of_uwsgi(workshop: Workshop) -> None:
     assert where["loads"] and where["answers"] and not where["loads"] & where["answers"], (where, profile["processes"])
     # 20 ms of work a request, a look every millisecond: at the very least one look a request.
     assert profile.sum("samples", lambda row: row.state in RUNNING and "answers" in row.names()) >= REQUESTS
+
+
+MODULES = Path("/usr/lib/apache2/modules")
+CONFIGURATION = """
+ServerRoot "{folder}"
+ServerName localhost
+Listen 127.0.0.1:{port}
+PidFile httpd.pid
+ErrorLog error.log
+DefaultRuntimeDir "{folder}"
+LoadModule mpm_{mpm}_module {modules}/mod_mpm_{mpm}.so
+LoadModule authz_core_module {modules}/mod_authz_core.so
+LoadModule wsgi_module {modules}/mod_wsgi.so
+StartServers 1
+ServerLimit 1
+WSGISocketPrefix "{folder}/wsgi"
+WSGIScriptAlias / "{folder}/served.py"{group}
+<Directory "{folder}">
+Require all granted
+</Directory>
+"""
+EMBEDDED = {"mpm": "prefork", "group": "\nMaxRequestWorkers 1"}
+OF_ITS_OWN = {"mpm": "event", "group": ' process-group=served\nThreadsPerChild 2\nMaxRequestWorkers 2\nWSGIDaemonProcess served threads=1 home="{folder}"'}
+# How Apache runs, what of its configuration that needs, and the signal that ends it: `-X` knows no graceful stop.
+KINDS = {
+    "one process": ("-X", EMBEDDED, signal.SIGTERM),
+    "a worker": ("-DFOREGROUND", EMBEDDED, signal.SIGWINCH),
+    "a daemon process": ("-DFOREGROUND", OF_ITS_OWN, signal.SIGWINCH),
+}
+
+
+@pytest.fixture
+def of_nobody(workshop: Workshop) -> Iterator[Workshop]:
+    """A workshop that nobody can enter, with a genba: Apache answers no requests as root, and a worker that becomes another user before its Python
+    begins could not write where root began the recording (docs/limits.md). Pytest closes its own folder to all others."""
+    if shutil.which("apache2") is None or not (MODULES / "mod_wsgi.so").exists():
+        pytest.skip("no apache2-bin with libapache2-mod-wsgi-py3 (make prepare, as root)")
+    folder = Path(tempfile.mkdtemp(prefix="genba-apache-"))
+    genba = shutil.copy2(binary(), folder / "genba")
+    if os.geteuid() == 0:
+        nobody = pwd.getpwnam("nobody")
+        os.chown(folder, nobody.pw_uid, nobody.pw_gid)
+    yield Workshop(Place(workshop.interpreter, folder, str(folder), str(genba), workshop.place.repository_inside, "cache"))
+    shutil.rmtree(folder)
+
+
+def apache(of_nobody: Workshop, kind: str) -> tuple[str, list[str]]:
+    """Its address, and the command."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = "127.0.0.1:{1}".format(*free.getsockname())
+    how, words, _ = KINDS[kind]
+    folder = of_nobody.place.inside
+    filled = {"folder": folder, "port": address.rpartition(":")[2], "modules": MODULES, **words}
+    filled["group"] = words["group"].format(folder=folder)
+    of_nobody.write("served.py", SERVED)
+    return address, ["apache2", "-f", of_nobody.write("httpd.conf", CONFIGURATION.format(**filled)), how]
+
+
+@on("3.13")
+@pytest.mark.parametrize("kind", KINDS)
+def test_mod_wsgi(of_nobody: Workshop, kind: str) -> None:
+    """Its Python is Debian's, and runs the application in an interpreter of its own, beside the first one."""
+    folder = of_nobody.place.outside
+    address, target = apache(of_nobody, kind)
+    as_nobody = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"] if os.geteuid() == 0 else []
+    command = [*as_nobody, of_nobody.place.genba_inside, "run", "--rate", "1000", "-o", "served.genba", *target]
+    process = subprocess.Popen(
+        command, cwd=folder, env=of_nobody.place.environment({}), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )
+    try:
+        # Written once it listens.
+        assert until((folder / "httpd.pid").exists), (folder / "error.log").read_text()
+        for _ in range(REQUESTS):
+            with urllib.request.urlopen(f"http://{address}", timeout=30) as answer:
+                assert answer.read() == b"done"
+        os.kill(int((folder / "httpd.pid").read_text()), KINDS[kind][2])
+        run = of_nobody.finish(process, "served.genba")
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+    # Apache kills a process of mod_wsgi's that does not end within its time, also without genba.
+    run.check_laws(may_be_unfinished=kind == "a daemon process")
+    profile = run.profile()
+    assert profile.sum("samples", lambda row: row.state in RUNNING and "answers" in row.names()) >= REQUESTS, run.report()
+    assert profile.sum("samples", lambda row: row.state in RUNNING and "loads" in row.names()) >= REQUESTS, run.report()

@@ -62,7 +62,7 @@ TABLE: dict[str, Row] = {
     "tests/reading_cpython/test_loaded_later.py": Spread(TWO),
     "tests/reading_cpython/test_loaded_later.py::test_it_is_recorded_from_then_on": Spread(KINDS, 2),
     "tests/reading_cpython/test_deep_stacks.py": Spread(ALL, 2),
-    # PyInstaller takes its time for each program.
+    # PyInstaller takes its time for each program, and Apache for its end.
     "tests/reading_cpython/test_loaded_later_by_others.py": NOWHERE,
     "tests/reading_cpython/test_loaded_later_by_others.py::test_the_plugin_of_uwsgi": ONE,
     "tests/reading_cpython/test_perf_trampolines.py": Spread(KINDS),
