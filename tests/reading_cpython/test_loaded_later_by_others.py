@@ -197,3 +197,24 @@ def test_mod_wsgi(of_nobody: Workshop, kind: str) -> None:
     profile = run.profile()
     assert profile.sum("samples", lambda row: row.state in RUNNING and "answers" in row.names()) >= REQUESTS, run.report()
     assert profile.sum("samples", lambda row: row.state in RUNNING and "loads" in row.names()) >= REQUESTS, run.report()
+
+
+@on("3.13")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root's Apache becomes another user")
+def test_mod_wsgi_as_another_user(of_nobody: Workshop) -> None:
+    """The worker has another user before its Python begins, and no way to root's recording: it answers as without genba, and is counted."""
+    folder = of_nobody.place.outside
+    address, target = apache(of_nobody, "a worker")
+    with (folder / "httpd.conf").open("a") as more:
+        more.write("User nobody\nGroup nogroup\n")
+    process = of_nobody.start(target, ["-o", "served.genba"], {}, start_new_session=True)
+    try:
+        assert until((folder / "httpd.pid").exists), (folder / "error.log").read_text()
+        with urllib.request.urlopen(f"http://{address}", timeout=30) as answer:
+            assert answer.read() == b"done"
+        os.kill(int((folder / "httpd.pid").read_text()), signal.SIGWINCH)
+        run = of_nobody.finish(process, "served.genba")
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+    assert "/apache2 (recording out of reach)" in run.stderr, run.stderr
