@@ -59,12 +59,12 @@ TABLE: dict[str, Row] = {
     "tests/reading_cpython/test_sub_interpreters.py": Spread(ALL, 2),
     "tests/reading_cpython/test_sub_interpreters.py::test_an_interpreter_that_begins_anew": ("3.11", "3.13"),
     # 3.14-standalone is refused there, and the last test is skipped in the Debian sid.
-    "tests/reading_cpython/test_loaded_later.py": Spread(TWO),
-    "tests/reading_cpython/test_loaded_later.py::test_it_is_recorded_from_then_on": Spread(KINDS, 2),
+    "tests/reading_cpython/loaded_later/test_loaded_later.py": Spread(TWO),
+    "tests/reading_cpython/loaded_later/test_loaded_later.py::test_it_is_recorded_from_then_on": Spread(KINDS, 2),
     "tests/reading_cpython/test_deep_stacks.py": Spread(ALL, 2),
     # PyInstaller takes its time for each program, and Apache for its end.
-    "tests/reading_cpython/test_loaded_later_by_others.py": NOWHERE,
-    "tests/reading_cpython/test_loaded_later_by_others.py::test_the_plugin_of_uwsgi": ONE,
+    "tests/reading_cpython/loaded_later/test_loaded_later_by_others.py": NOWHERE,
+    "tests/reading_cpython/loaded_later/test_loaded_later_by_others.py::test_the_plugin_of_uwsgi": ONE,
     "tests/reading_cpython/test_perf_trampolines.py": Spread(KINDS),
     "tests/reading_cpython/test_possible_stacks_elsewhere.py::test_cython": Spread(KINDS),
     "tests/reading_cpython/test_possible_stacks_elsewhere.py::test_packages": Spread(KINDS),
