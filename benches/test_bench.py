@@ -61,6 +61,21 @@ def test_tracers_of_another_version_are_not_beside_cprofile(tmp_path: Path, monk
     assert set(trace.peers(Namespace(python=sys.executable), tmp_path, tmp_path / "x.py")) == {"yappi", "viztracer", "pyinstrument"}
 
 
+def test_an_empty_profile_function_is_called_for_each_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = Namespace(python=sys.executable)
+    monkeypatch.setattr(machine, "minor", lambda python: "CPython 3.13")
+    assert trace.at_least(options, tmp_path, tmp_path / "x.py") == {}, "where there is sys.monitoring, nobody is a profile function"
+    monkeypatch.setattr(machine, "minor", lambda python: "CPython 3.11")
+    counting = "static int calls; int empty(void *own, void *frame, int what, void *argument) { calls += what == 0; return 0; }\n"
+    monkeypatch.setattr(trace, "EMPTY", f"{counting}int told(void) {{ return calls; }}\n")
+    library, program = tmp_path / "empty_profile.so", tmp_path / "traced.py"
+    text = "told = ctypes.CDLL(LIBRARY).told\nbefore = told()\nf(), f(), f()\nprint(told() - before, sys.argv)\n"
+    program.write_text(f"import ctypes, sys\ndef f(): pass\nLIBRARY = {str(library)!r}\n{text}")
+    [command] = trace.at_least(options, tmp_path, program).values()
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, f"3 {[str(program)]}\n"), done.stderr
+
+
 def test_a_work_that_takes_longer_than_under_cprofile_is_a_goal_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def taken(options: Namespace, folder: Path, commands: dict[str, list[str]], rounds: int, environment: dict[str, str]) -> dict[str, list[float]]:
         assert [words[-2] for words in commands.values()] == ["deep_recursion"] * 3

@@ -2,7 +2,7 @@
 
 Owns: three programs: many short Python calls, many calls of C, and both with generators; and a fourth whose shares every way but the sampler moves.
 The works of the bench's table are measured beside cProfile and alone, too. Most of them call little, so that what a tracer adds is less than what runs
-differ by: of each it is told how long the whole run takes.
+differ by: of each it is told how long the whole run takes. On 3.11, where cProfile and genba are profile functions, one that does nothing is measured, too.
 Settings: PYTHON, as for all parts: each figure names its version. A peer that is not there, or has another version, is said, and not measured.
 """
 
@@ -52,6 +52,17 @@ def in_c():
 calls(), loop(), in_c()
 """
 OWN = ("<module>", "leaf", "calls", "loop", "in_c")
+# A profile function as cProfile and genba have it on 3.11. The interpreter makes a frame object for each call before it calls one.
+EMPTY = "int empty(void *own, void *frame, int what, void *argument) { return 0; }\n"
+EMPTY_ONE = "an empty profile function"
+UNDER_EMPTY = """
+import ctypes, sys
+empty = ctypes.CDLL(sys.argv[1]).empty
+sys.argv[:] = sys.argv[2:]
+with open(sys.argv[0]) as file: code = compile(file.read(), sys.argv[0], "exec")
+ctypes.pythonapi.PyEval_SetProfile(empty, None)
+exec(code, {"__name__": "__main__"})
+"""
 
 
 def rows(options: Namespace, folder: Path) -> list[Row]:
@@ -64,7 +75,7 @@ def rows(options: Namespace, folder: Path) -> list[Row]:
 def costs(options: Namespace, folder: Path, name: str, text: str) -> list[Row]:
     program = folder / "traced.py"
     program.write_text(text)
-    others = peers(options, folder, program)
+    others = {**at_least(options, folder, program), **peers(options, folder, program)}
     taken = in_turns(options, folder, {"bare": [options.python, str(program)], **both(options, folder, program), **others}, ROUNDS)
     bare, theirs, ours = (statistics.median(taken[way]) for way in ("bare", "cProfile", "genba"))
     low, high = interval(taken, "genba")
@@ -112,6 +123,17 @@ def in_turns(options: Namespace, folder: Path, commands: dict[str, list[str]], r
 def traced(options: Namespace, folder: Path, program: Path) -> list[str]:
     out = str(folder / "traced.prof")
     return [options.genba, "trace", "--quiet", "--force", "-o", out, "--python", options.python, str(program)]
+
+
+def at_least(options: Namespace, folder: Path, program: Path) -> dict[str, list[str]]:
+    """What CPython 3.11 itself takes for calling a profile function, whatever that does: no tracer of calls there costs less."""
+    if machine.minor(options.python) != "CPython 3.11":
+        return {}
+    source, library, begin = (folder / name for name in ("empty_profile.c", "empty_profile.so", "under_empty.py"))
+    source.write_text(EMPTY)
+    begin.write_text(UNDER_EMPTY)
+    subprocess.run(["cc", "-O2", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
+    return {EMPTY_ONE: [options.python, str(begin), str(library), str(program)]}
 
 
 def peers(options: Namespace, folder: Path, program: Path) -> dict[str, list[str]]:
