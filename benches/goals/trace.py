@@ -2,7 +2,8 @@
 
 Owns: three programs: many short Python calls, many calls of C, and both with generators; and a fourth whose shares every way but the sampler moves.
 The works of the bench's table are measured beside cProfile and alone, too. Most of them call little, so that what a tracer adds is less than what runs
-differ by: of each it is told how long the whole run takes. On 3.11, where cProfile and genba are profile functions, one that does nothing is measured, too.
+differ by: of each it is told how long the whole run takes. On 3.11, where cProfile and genba are profile functions, one that does nothing is
+measured, too.
 Settings: PYTHON, as for all parts: each figure names its version. A peer that is not there, or has another version, is said, and not measured.
 """
 
