@@ -7,7 +7,7 @@ use crate::functions::{Callers, FunctionId};
 use crate::restriction::Restriction;
 use crate::stats::{Stats, spelled_out};
 
-const NO_AWAITS: &str = "No awaits: genba trace counts those of coroutines, on CPython 3.12 and later.\n";
+const NO_AWAITS: &str = "No awaits: genba trace counts those of coroutines.\n";
 
 /// One of the listings. It goes to the page piece by piece: a function may have callers by the million.
 pub type Listing = fn(&Stats, &[Restriction], &mut dyn Write) -> fmt::Result;

@@ -20,6 +20,18 @@ const IS_TRACED: u8 = 255;
 /// `f_frame` of a frame object, and `f_code` of what that leads to. Source: CPython 3.11, Include/internal/pycore_frame.h.
 const FRAME_DATA: usize = 24;
 const CODE: usize = 32;
+/// `prev_instr` and `owner` of the same.
+const INSTRUCTION: usize = 56;
+const OWNER: usize = 69;
+/// An owner that is a generator or coroutine: it has the frame within, and `gi_frame_state` so many bytes in front. Source: CPython 3.11,
+/// Include/cpython/genobject.h.
+const GENERATOR: u8 = 1;
+const STATE_IN_FRONT: usize = 5;
+const SUSPENDED: i8 = -1;
+/// Source: CPython 3.11, Include/opcode.h.
+const RETURN_GENERATOR: u8 = 75;
+const RESUME_QUICK: u8 = 150;
+const RESUME: u8 = 151;
 /// Source: CPython Include/cpython/pystate.h.
 const CALL: c_int = 0;
 const RETURN: c_int = 3;
@@ -128,16 +140,50 @@ pub fn come_back(_: u64) -> u64 {
     0
 }
 
-/// As `PyFrame_GetCode` finds it, without a reference of its own: two events a call, each of which would count one up and down.
+/// What a frame object leads to.
 ///
 /// # Safety
 /// A frame object whose frame is under way, with the GIL.
 #[inline(always)]
-unsafe fn code_of(frame: Object) -> Object {
-    // SAFETY: fields of the frame object and of its frame.
+unsafe fn data_of(frame: Object) -> Object {
+    // SAFETY: a field of the frame object.
+    unsafe { frame.byte_add(FRAME_DATA).cast::<Object>().read() }
+}
+
+/// As `PyFrame_GetCode` finds it, without a reference of its own: two events a call, each of which would count one up and down.
+///
+/// # Safety
+/// Of `data_of`, with the GIL.
+#[inline(always)]
+unsafe fn code_of(data: Object) -> Object {
+    // SAFETY: a field of the frame.
+    unsafe { data.byte_add(CODE).cast::<Object>().read() }
+}
+
+/// Whether a coroutine that is entered has waited: it is behind its `await`, or gets an exception there. One that begins is at `RESUME 0`, or
+/// at the instruction that made it if it begins with an exception.
+///
+/// # Safety
+/// Of `data_of`, of a coroutine that is about to run, with the GIL.
+unsafe fn has_waited(data: Object) -> bool {
+    // SAFETY: a field of the frame, and the instruction that it leads to, of two bytes.
+    let [instruction, argument] = unsafe { data.byte_add(INSTRUCTION).cast::<*const [u8; 2]>().read().read() };
+    match instruction {
+        RETURN_GENERATOR => false,
+        RESUME | RESUME_QUICK => argument != 0,
+        _ => true,
+    }
+}
+
+/// Whether a coroutine that is left goes on later.
+///
+/// # Safety
+/// Of `data_of`, with the GIL.
+unsafe fn is_paused(data: Object) -> bool {
+    // SAFETY: a field of the frame; in front of one that a generator or coroutine has within lies a field of that.
     unsafe {
-        let data = frame.byte_add(FRAME_DATA).cast::<Object>().read();
-        data.byte_add(CODE).cast::<Object>().read()
+        data.byte_add(OWNER).cast::<u8>().read() == GENERATOR
+            && data.byte_sub(STATE_IN_FRONT).cast::<i8>().read() == SUSPENDED
     }
 }
 
@@ -149,12 +195,14 @@ extern "C" fn profile(_: Object, frame: Object, what: c_int, argument: Object) -
     match what {
         CALL | RETURN => {
             // SAFETY: the frame is under way, and holds its code.
-            let code = unsafe { code_of(frame) };
+            let (data, code) = unsafe { (data_of(frame), code_of(data_of(frame))) };
             if what == CALL {
+                // SAFETY: with the GIL, and nothing of the interpreter's is called meanwhile.
+                unsafe { (*tracer).begins_or_goes_on(code as u64, || has_waited(data)) };
                 enter(tracer, Callable::Code(code));
             } else {
-                // SAFETY: with the GIL, and nothing of the interpreter's is called meanwhile.
-                unsafe { (*tracer).leave(code as u64) };
+                // SAFETY: as above.
+                unsafe { (*tracer).ends_or_pauses(code as u64, || is_paused(data)) };
             }
         }
         C_CALL => {

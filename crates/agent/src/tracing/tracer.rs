@@ -260,6 +260,35 @@ impl Tracer {
         }
     }
 
+    /// On 3.11, where one event tells both. `has_waited` is asked of coroutines alone.
+    #[inline(always)]
+    pub fn begins_or_goes_on(&mut self, key: u64, has_waited: impl FnOnce() -> bool) {
+        let clock = self.clock;
+        if let Some(waits) = self.waits_of(key)
+            && has_waited()
+        {
+            waits.end(clock.ticks());
+        }
+    }
+
+    /// The same at the other end. A coroutine goes on unseen where what it awaits takes an exception for it and returns.
+    #[inline(always)]
+    pub fn ends_or_pauses(&mut self, key: u64, is_paused: impl FnOnce() -> bool) {
+        let now_ticks = self.clock.ticks();
+        let is_unseen = !self.waits.is_empty() && self.innermost().is_some_and(|innermost| innermost != key);
+        if let Some(thread) = self.thread() {
+            thread.leave(key, now_ticks);
+        }
+        if let Some(waits) = self.waits_of(key) {
+            if is_unseen {
+                waits.end(now_ticks);
+            }
+            if is_paused() {
+                waits.begin(now_ticks, 0);
+            }
+        }
+    }
+
     /// None: no coroutine's.
     #[inline(always)]
     fn waits_of(&mut self, key: u64) -> Option<&mut Waits> {

@@ -44,7 +44,7 @@ pub struct Arguments {
     #[arg(long, value_name = "WORDS", num_args = 0..=1, default_missing_value = "")]
     callees: Vec<String>,
 
-    /// List how often and how long coroutines waited, with the same words; counted by genba trace, on CPython 3.12 and later
+    /// List how often and how long coroutines waited, with the same words; counted by genba trace
     #[arg(long, value_name = "WORDS", num_args = 0..=1, default_missing_value = "")]
     awaits: Vec<String>,
 }
