@@ -366,8 +366,17 @@ prepare_compiled() {
             # pip compiles for the CPython that runs it: no other one reads that.
             [ "$minor" = "$own" ] || set -- "$@" --no-compile
         fi
+        packages=$(sed -n "s/^$minor  *//p" "$root/make/compiled-packages.txt")
+        # In one call: each has a start of its own. A package that several lines name is asked for once.
+        # shellcheck disable=SC2046  # several packages
+        if "$tools/bin/python" -m pip install --quiet --target "$folder" "$@" $(echo "$packages" | tr ' ' '\n' | sort -u) >/dev/null 2>&1; then
+            echo "$wanted" >"$folder/wanted"
+            continue
+        fi
         # One by one: what cannot be had for a version is missing there, and its tests say so.
-        sed -n "s/^$minor  *//p" "$root/make/compiled-packages.txt" | while read -r package; do
+        rm -rf "$folder"
+        mkdir -p "$folder"
+        echo "$packages" | while read -r package; do
             # shellcheck disable=SC2086  # several packages may stand in a line
             try_twice "$tools/bin/python" -m pip install --quiet --target "$folder" "$@" $package >/dev/null 2>&1 ||
                 { without "$package cannot be had for CPython $minor; its tests are skipped with a message" && touch "$folder/incomplete"; }

@@ -40,14 +40,9 @@ def folder(tmp_path: Path) -> Path:
 
 def genba(folder: Path, *arguments: str, python: str = "", **more: str) -> subprocess.CompletedProcess[str]:
     path = f"{Path(python).parent}:{os.environ['PATH']}" if python else os.environ["PATH"]
-    environment = {"PATH": path, "HOME": "/nonexistent", "XDG_CACHE_HOME": os.environ["PYTEST_CACHE_OF_GENBA"], **more}
+    environment = {"PATH": path, "HOME": "/nonexistent", "XDG_CACHE_HOME": os.environ["XDG_CACHE_HOME"], **more}
     command = [str(binary()), *arguments]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTEST_CACHE_OF_GENBA", str(tmp_path / "cache"))
 
 
 def recorded(done: subprocess.CompletedProcess[str]) -> str:

@@ -52,7 +52,8 @@ class Live:
         self.folder = folder
         (folder / "app.py").write_text(APP)
         command = [str(binary()), "run", "--quiet", "--python", interpreters.from_pyenv()[-1].path, "-o", "live.genba", "app.py"]
-        environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "XDG_CACHE_HOME": str(folder / "cache")}
+        # The session's: what genba keeps of an interpreter is found again.
+        environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "XDG_CACHE_HOME": os.environ["XDG_CACHE_HOME"]}
         self.process = subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL)
         self.until_bytes(1)
 
@@ -61,8 +62,8 @@ class Live:
         return self.folder / "live.genba"
 
     def until_bytes(self, bytes_min: int) -> None:
-        while not self.recording.exists() or self.recording.stat().st_size < bytes_min:
-            assert self.process.poll() is None, "the program ended"
+        has_them = lambda: self.recording.exists() and self.recording.stat().st_size >= bytes_min
+        assert until(lambda: has_them() or self.process.poll() is not None, 60) and has_them(), "the program ended, or writes nothing"
 
     def grows(self) -> None:
         """Waits until three blocks more are written, at least."""
@@ -93,7 +94,7 @@ def window(tmp_path: Path) -> Iterator[Callable[..., Window]]:
     made: list[Window] = []
 
     def make(command: str, columns: int = 80, lines: int = 24, **environment: str) -> Window:
-        environment = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache"), **environment}
+        environment = {"HOME": str(tmp_path), "XDG_CACHE_HOME": os.environ["XDG_CACHE_HOME"], **environment}
         made.append(Window(tmp_path, command, columns, lines, **environment))
         return made[-1]
 

@@ -45,23 +45,28 @@ Row = tuple[str, ...] | Spread
 TABLE: dict[str, Row] = {
     # CPython's structures, read in the process, from outside of it, or from its files.
     "tests/reading_cpython": ALL,
-    "tests/reading_cpython/test_possible_stacks.py": Spread(ALL, 2),
+    "tests/reading_cpython/test_possible_stacks.py": Spread(ALL),
+    # The two others have the code of 3.11 and of 3.14, with the same table of places.
+    "tests/reading_cpython/test_expressions.py": ("3.11", "3.12", "3.13", "3.15", "3.14-standalone"),
+    # The others have no JIT.
+    "tests/reading_cpython/test_jit.py": Spread(("3.14", "3.15", "3.14-standalone"), 2),
     "tests/reading_cpython/test_bytes_slice.py": KINDS,
     "tests/reading_cpython/test_refused.py": KINDS,
     "tests/reading_cpython/test_thread_names.py": KINDS,
     "tests/reading_cpython/test_snapshot.py": TWO,
     "tests/reading_cpython/test_snapshot.py::test_in_odd_places": KINDS,
     "tests/reading_cpython/test_possible_stacks_elsewhere.py": Spread(ALL),
-    "tests/reading_cpython/test_possible_stacks_elsewhere.py::test_deep_c": ("3.11-standalone", "3.12"),
-    "tests/reading_cpython/test_possible_stacks_elsewhere.py::test_signals_in_python": ("3.11", "3.14"),
+    "tests/reading_cpython/test_possible_stacks_elsewhere.py::test_deep_c": Spread(("3.11-standalone", "3.12")),
+    "tests/reading_cpython/test_possible_stacks_elsewhere.py::test_signals_in_python": Spread(("3.11", "3.14")),
     "tests/reading_cpython/test_possible_stacks_elsewhere.py::test_when_others_want_the_cpu": Spread(KINDS),
-    "tests/reading_cpython/test_possible_stacks_elsewhere.py::test_jit": ("3.15",),
-    "tests/reading_cpython/test_sub_interpreters.py": Spread(ALL, 2),
+    # test_jit.py asks the same of the same programs, with fewer samples.
+    "tests/reading_cpython/test_possible_stacks_elsewhere.py::test_jit": NOWHERE,
+    "tests/reading_cpython/test_sub_interpreters.py": Spread(ALL),
     "tests/reading_cpython/test_sub_interpreters.py::test_an_interpreter_that_begins_anew": ("3.11", "3.13"),
     # 3.14-standalone is refused there, and the last test is skipped in the Debian sid.
     "tests/reading_cpython/loaded_later/test_loaded_later.py": Spread(TWO),
     "tests/reading_cpython/loaded_later/test_loaded_later.py::test_it_is_recorded_from_then_on": Spread(KINDS, 2),
-    "tests/reading_cpython/test_deep_stacks.py": Spread(ALL, 2),
+    "tests/reading_cpython/test_deep_stacks.py": Spread(ALL),
     # PyInstaller takes its time for each program, and Apache for its end.
     "tests/reading_cpython/loaded_later/test_loaded_later_by_others.py": NOWHERE,
     "tests/reading_cpython/loaded_later/test_loaded_later_by_others.py::test_the_plugin_of_uwsgi": ONE,
@@ -132,7 +137,7 @@ TABLE: dict[str, Row] = {
     # libc, the kernel, signals.
     "tests/harmless": Spread(KINDS),
     "tests/harmless/processes/test_after_forks.py": Spread(KINDS),
-    "tests/harmless/processes/test_cpython.py": KINDS,
+    "tests/harmless/processes/test_cpython.py": Spread(TWO),
     "tests/harmless/processes/test_harmless.py::test_an_embedded_interpreter_that_is_not_there_yet_or_any_more": IN_THE_OPEN,
     "tests/harmless/surroundings/test_other_loaders.py": Spread(IN_THE_OPEN),
     "tests/harmless/processes/test_privileges.py::test_while_genba_is_attached": Spread(TWO),
@@ -176,7 +181,7 @@ TABLE: dict[str, Row] = {
     "tests/sampling/test_laws_under_force.py::test_stale_pointers": KINDS,
     "tests/sampling/test_threads.py::test_sleepers_show_wall_time_and_system_call": KINDS,
     "tests/sampling/test_threads.py::test_who_holds_the_lock_is_said": KINDS,
-    "tests/sampling/test_repeat.py": TWO,
+    "tests/sampling/test_repeat.py": Spread(TWO),
     # What is decided after the recording is made.
     "tests/rules": ONE,
     # Ten servers, of which each waits for its requests for five seconds.
