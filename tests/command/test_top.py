@@ -382,7 +382,7 @@ def plain(tmp_path: Path) -> Iterator[Plain]:
 
 
 # What is set for `genba run` is not meant for the screen, which has options of its own.
-SETTINGS = {"plain": {}, "quiet": {"GENBA_QUIET": "1"}, "duration": {"GENBA_DURATION": "50us"}, "alloc": {"GENBA_ALLOC": "1"}}
+SETTINGS = {"plain": {}, "environment": {"GENBA_QUIET": "1", "GENBA_DURATION": "50us", "GENBA_ALLOC": "1"}}
 
 
 @pytest.mark.parametrize("settings", [*SETTINGS, "file"])

@@ -77,14 +77,15 @@ class Profile:
         columns = self.tables["samples"]
         of_bytes = [columns[name] for name in ("copied_bytes", "allocated_bytes") if name in columns]
         # Without their stacks, of which a recording may hold very many.
-        for number, thread in enumerate(columns["thread"]):
-            ticks, samples, row_cpu_ns = (columns[name][number] for name in ("ticks", "samples", "cpu_ns"))
-            process, state = self.tables["threads"][thread]["process"], self.tables["states"][columns["state"][number]]
+        process_of = [thread["process"] for thread in self.tables["threads"]]
+        rows = zip(*(columns[name] for name in ("thread", "state", "ticks", "samples", "cpu_ns")), strict=True)
+        for number, (thread, state_index, ticks, samples, row_cpu_ns) in enumerate(rows):
+            process, state = process_of[thread], self.tables["states"][state_index]
             all_ticks, cpu_ns = sampled.get(process, (0, 0))
             sampled[process] = all_ticks + ticks, cpu_ns + row_cpu_ns
             # A stack that was seen at copies or allocations alone has no samples.
-            is_of_bytes = any(column[number] > 0 for column in of_bytes)
-            assert is_of_bytes or ticks >= 1 and samples >= 1, (number, ticks, samples)
+            has_samples = ticks >= 1 and samples >= 1
+            assert has_samples or any(column[number] > 0 for column in of_bytes), (number, ticks, samples)
             assert state in RUNNING or row_cpu_ns == 0, (number, state, row_cpu_ns)
         for index, process in enumerate(self.tables["processes"]):
             parts = process["cpu_sampled_ns"] + process["cpu_not_sampled_ns"] + process["cpu_genba_ns"]

@@ -87,9 +87,9 @@ def test_a_server_of_which_a_part_is_recorded(workshop: Workshop, tmp_path: Path
     with running(shlex.split(command.replace("30s", f"{RECORDED_SECONDS}s")), tmp_path, shell) as process:
         ask(port, 20)
         # The file can be read while the server runs.
-        assert until(lambda: subprocess.run(["genba", "report", "server.genba"], cwd=tmp_path, env=shell, capture_output=True).returncode == 0)
+        assert until(lambda: subprocess.run(["genba", "report", "server.genba"], cwd=tmp_path, env=shell, capture_output=True).returncode == 0, every_seconds=0.2)
         tells_all = ["genba", "export", "server.genba", "--to", "json", "-o", "-"]
-        assert until(lambda: b"--duration is over" in subprocess.run(tells_all, cwd=tmp_path, env=shell, capture_output=True).stdout)
+        assert until(lambda: b"--duration is over" in subprocess.run(tells_all, cwd=tmp_path, env=shell, capture_output=True).stdout, every_seconds=0.5)
         # It goes on without genba's sampling.
         ask(port, 5)
         process.send_signal(signal.SIGTERM)

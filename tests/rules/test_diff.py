@@ -17,6 +17,7 @@ import pytest
 from busy import busy
 from figures import Figure
 from recording import Run, Workshop, genba_said
+from runs_on import EVERYWHERE
 from soak import SOAK
 
 pytestmark = pytest.mark.measures
@@ -228,10 +229,14 @@ def large_claims(page: dict[str, Any]) -> list[str]:
     return [words(row) for row in certain(page) if min(abs(row["low"]), abs(row["high"])) > CLAIM_SHARE_MAX * whole_ns]
 
 
+# Each with each: six pairs, or one.
+SAME_NAMES_RUNS = 4 if EVERYWHERE else 2
+
+
 @pytest.mark.parametrize(("name", "rounds"), [("lambdas", "120"), ("dispatched", "200")])
 def test_functions_of_one_name_are_not_swapped(workshop: Workshop, figure: Figure, name: str, rounds: str) -> None:
-    runs = [workshop.run(workshop.program("tests/programs/same_names.py"), name, rounds, flags=FLAGS) for _ in range(4)]
-    assert [run.exit_code for run in runs] == [0] * 4
+    runs = [workshop.run(workshop.program("tests/programs/same_names.py"), name, rounds, flags=FLAGS) for _ in range(SAME_NAMES_RUNS)]
+    assert [run.exit_code for run in runs] == [0] * SAME_NAMES_RUNS
     pages = [diff([first], [second]) for at, first in enumerate(runs) for second in runs[at + 1 :]]
     figure(f"{name}: pairs of equal runs that claim a difference", sum(bool(certain(page)) for page in pages), f"of {len(pages)}")
     assert [claims for page in pages if (claims := large_claims(page))] == []

@@ -11,6 +11,7 @@ import pytest
 from chains import assert_chains_are_the_trees
 from compiled import package_folder
 from recording import REPOSITORY, Workshop
+from runs_on import EVERYWHERE
 
 pytestmark = pytest.mark.measures
 
@@ -51,9 +52,12 @@ PROGRAMS = {
     "prepend": Slow("15000", ("one place",), ("prepend.py:9 newest_first   line + text",)),
     "silent_log": Slow("40000", ("one place",), ("silent_log.py:10 describe", "{value!r}")),
 }
+# One expression that calls C, as in backtracking, silent_log and one_place (test_verdict.py), and one line or function in Python, as in cache_misses,
+# one_line and one_function: `make test-all` has them.
+ALIKE = {"applied", "compiled_templates", "deepcopies", "exceptions", "json_indent", "life", "linear_search", "prepend"}
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", [name for name in PROGRAMS if EVERYWHERE or name not in ALIKE])
 def test_the_first_screen(workshop: Workshop, name: str) -> None:
     slow = PROGRAMS[name]
     if workshop.interpreter.lists_lock_waits:

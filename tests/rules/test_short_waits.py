@@ -12,6 +12,7 @@ from busy import busy
 from inside import Inside
 from inside import inside as inside  # noqa: PLC0414  (fixture)
 from recording import Run, Workshop
+from runs_on import EVERYWHERE
 
 pytestmark = pytest.mark.measures
 
@@ -38,6 +39,13 @@ WORK = {
     "convoy": "8000000",
     "compiles": "4",
 }
+# A busy machine is one for all other tests, too: `make test` has some of each kind there.
+ON_A_BUSY_MACHINE = {"pipes", "items", "hashes", "convoy"}
+
+
+def needed(machine: str, name: str) -> None:
+    if machine == "busy" and name not in ON_A_BUSY_MACHINE and not EVERYWHERE:
+        pytest.skip("make test-all or make soak: it keeps all CPUs busy, and some of its kind do so here")
 
 
 @pytest.fixture(params=MACHINES)
@@ -75,6 +83,7 @@ def waiting(workshop: Workshop, machine: str, *arguments: str) -> tuple[Run, str
 
 @pytest.mark.parametrize("name", WAITS)
 def test_short_waits_are_waits(workshop: Workshop, machine: str, name: str) -> None:
+    needed(machine, name)
     times, says = WAITS[name]
     if workshop.interpreter.lists_lock_waits:
         says = says.replace("a lock (futex)", "a threading.Lock (futex)")
@@ -103,6 +112,7 @@ def test_a_commit_for_each_row_waits_for_the_disk(workshop: Workshop, machine: s
 
 @pytest.mark.parametrize("name", WORK)
 def test_work_is_never_a_wait(workshop: Workshop, machine: str, name: str) -> None:
+    needed(machine, name)
     for _ in range(RUNS_MAX if machine == "quiet" else 1):
         run = recorded(workshop, machine, "never_waiting", name, WORK[name])
         if is_work(run) or not was_disturbed(run):

@@ -122,7 +122,7 @@ def test_a_process_that_becomes_another_program_is_recorded_on(workshop: Worksho
             assert first.startswith("recording process"), first
             program.process.stdin.write("x")
             program.process.stdin.flush()
-            is_seen = until(lambda: "again.py" in genba("report", recording).stdout, 30)
+            is_seen = until(lambda: "again.py" in genba("report", recording).stdout, 30, every_seconds=0.2)
             attaching.send_signal(signal.SIGINT)
             said = attaching.communicate(timeout=60)[1]
         assert (is_seen, attaching.returncode) == (True, 0), said

@@ -16,6 +16,7 @@ import pytest
 
 import crafted
 from client import Answer, Client
+from running_program import until
 from served import Server
 from soak import SOAK
 from uploads import Uploader, check_nothing_lost
@@ -204,6 +205,14 @@ def test_a_part_whose_commit_failed_is_kept(server: Server, honest: bytes) -> No
     assert server.verb("check").returncode == 0
 
 
+def begun(uploaders: list[Uploader]) -> int:
+    return sum(len(one.sealed) + len(one.open) for one in uploaders)
+
+
+def has_failed(running: list[concurrent.futures.Future]) -> bool:
+    return any(one.done() and one.exception() for one in running)
+
+
 def test_kill_9_in_the_middle_of_uploads(server: Server) -> None:
     uploaders: list[Uploader] = []
     for round_ in range(KILLS):
@@ -213,8 +222,8 @@ def test_kill_9_in_the_middle_of_uploads(server: Server) -> None:
         with concurrent.futures.ThreadPoolExecutor(UPLOADS) as pool:
             running = [pool.submit(one.run) for one in now]
             # Killed once all are at work.
-            while sum(len(one.sealed) + len(one.open) for one in now) < UPLOADS * (2 + round_):
-                assert not any(one.done() and one.exception() for one in running)
+            assert until(lambda now=now, running=running, least=UPLOADS * (2 + round_): has_failed(running) or begun(now) >= least, 300)
+            assert not has_failed(running)
             server.kill()
             stop.set()
         for one in running:

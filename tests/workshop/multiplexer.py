@@ -64,7 +64,7 @@ class Window:
             if is_there in page if isinstance(is_there, str) else is_there(page):
                 return page
             assert time.monotonic() < end, f"{is_there!r} is not on the screen:\n{page}"
-            time.sleep(0.02)
+            time.sleep(0.05)
 
     def pid(self) -> int:
         """Of the command that the window's shell waits for."""

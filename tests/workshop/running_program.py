@@ -85,10 +85,11 @@ def started(workshop: Workshop, *target: str) -> Iterator[Program]:
         process.communicate()
 
 
-def until(is_so, seconds: float = 10) -> bool:
+def until(is_so, seconds: float = 10, every_seconds: float = 0.02) -> bool:
+    """What starts a process is better asked for less often: it takes the CPU from what is waited for."""
     deadline = time.monotonic() + seconds
     while not is_so():
         if time.monotonic() > deadline:
             return False
-        time.sleep(0.02)
+        time.sleep(every_seconds)
     return True

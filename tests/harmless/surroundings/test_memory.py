@@ -26,7 +26,7 @@ ENDS = {"no memory", "exit"}
 END = (8000, 12000, 20000, 50000)
 EACH = [*range(1000), *range(1000, 6000, 25)]
 WIDE = [*range(0, 1000, 7), *range(1000, 6000, 97), *END]
-SHORT = [*range(0, 1500, 60), *range(1500, 6000, 700), *END]
+SHORT = [*range(0, 1500, 100), *range(1500, 6000, 900), *END]
 SHORT_ON = "3.13"
 FEW = [0, 40, 200, 700, 1400, 50000]
 LIMITED = 'GENBA_SESSION="$GENBA_SESSION;allocations_max=$1"; export GENBA_SESSION; shift; exec "$@"'
