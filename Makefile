@@ -39,8 +39,9 @@ test-rust:
 	$(LIBRARIES) $(NEXTEST) nextest run --workspace --no-fail-fast --test-threads $$(($$(nproc) + 1))
 
 # As many files at a time as there are processors (web/package.json), because a page waits for a browser and a program; node takes one less.
-test-web: web/node_modules
-	npm --prefix web test
+# The pages are those of `build`: without scripts npm leaves `pretest` out, which makes them anew.
+test-web: web/node_modules web-dist
+	npm --prefix web test --ignore-scripts
 
 # A file a worker; three, because tests wait much of their time. The log ends with the longest ones.
 test-python:
