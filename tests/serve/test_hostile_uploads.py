@@ -25,7 +25,7 @@ DAMAGED = {"magic alone", "cut in the middle", "of a later version", "a huge zst
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_recording_disturbs_nobody(module_team: Team, name: str) -> None:
     """While ten good uploads run; the server lives, the good ones are whole, and the bad one is refused in words or is read within limits."""
-    client, hostile = module_team.lena, HOSTILE[name]
+    client, hostile = module_team.lena, HOSTILE[name]()
     good = [crafted.unique(hash(name) % 1000 * 100 + number) for number in range(GOOD)]
     with concurrent.futures.ThreadPoolExecutor(GOOD + 1) as pool:
         bad = pool.submit(client.ask, "POST", "/api/recordings", hostile, query={"name": "bad.genba"})
