@@ -10,6 +10,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -113,8 +114,9 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The `bin` of a virtual environment with the wheel, pytest and gunicorn."""
     python = next((one for one in reversed(interpreters.from_pyenv()) if one.minor == "3.13"), interpreters.from_pyenv()[-1])
     venv = tmp_path_factory.mktemp("reader") / "venv"
-    subprocess.run([python.path, "-m", "venv", venv], check=True)
-    subprocess.run([venv / "bin/python", "-m", "pip", "install", "--quiet", "--no-index", wheel], check=True)
+    # The pip of the tests: one in there would first have to be installed.
+    subprocess.run([python.path, "-m", "venv", "--without-pip", venv], check=True)
+    subprocess.run([sys.executable, "-m", "pip", "--python", venv / "bin/python", "install", "--quiet", "--no-index", wheel], check=True)
     packages = next(venv.glob("lib/python3.*/site-packages"))
     for library in LIBRARIES.iterdir():
         (packages / library.name).symlink_to(library)

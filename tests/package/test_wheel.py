@@ -21,9 +21,10 @@ class Installed:
     def __init__(self, python: Interpreter, wheel: Path, folder: Path) -> None:
         self.root, self.folder, self.environment = python.root, folder, {"PATH": "/usr/bin:/bin"}
         if python.root is None and not python.is_standalone:
-            subprocess.run([python.path, "-m", "venv", folder / "venv"], check=True)
+            # The pip of the tests: one in there would first have to be installed.
+            subprocess.run([python.path, "-m", "venv", "--without-pip", folder / "venv"], check=True)
             self.python, self.command = str(folder / "venv/bin/python"), str(folder / "venv/bin/genba")
-            self.pip([self.python, "-m", "pip"], wheel)
+            self.pip([sys.executable, "-m", "pip", "--python", self.python], wheel)
             self.inside = str(folder)
         else:
             # Debian's and the standalone CPython have no pip; the one of the tests installs as `pip install --target` does anywhere.

@@ -53,12 +53,12 @@ class Stalls:
 RUNS_MAX = 5
 
 
-def undisturbed(stalls: Stalls, limit_ns: int, run: Callable[[], Run]) -> Run:
-    """The first of some runs in which this machine kept nobody waiting for so long; the last one, where there is none."""
+def undisturbed(stalls: Stalls, limit_ns: int, run: Callable[[], Run], is_well: Callable[[Run], bool] = lambda done: False) -> Run:
+    """The first of some runs in which this machine kept nobody waiting for so long, or that is well all the same; the last one, where there is none."""
     for _ in range(RUNS_MAX):
         began_ns = time.monotonic_ns()
         done = run()
-        if stalls.worst_ns(began_ns) < limit_ns:
+        if is_well(done) or stalls.worst_ns(began_ns) < limit_ns:
             break
     return done
 
