@@ -101,7 +101,8 @@ class Place:
     inside: str
     genba_inside: str
     repository_inside: str
-    # Of all tests of one pytest process, so that what is made once (the unpacked library, unwind rows, names) is found again.
+    # Of all tests of one pytest process, or of all workers (places.py), so that what is made once (the unpacked library, unwind rows, names) is found
+    # again.
     cache: str = "../cache"
 
     def cache_folder(self) -> Path:
