@@ -54,6 +54,11 @@ PASSED_ON_NS_MAX = 5_000_000
 TURNS, TURNS_MAX = 7, 35
 
 
+def are_most_whole(missing: list[int]) -> bool:
+    """Of all turns, also of those that may come yet."""
+    return sum(one <= 0 for one in missing) * 2 > TURNS
+
+
 @pytest.mark.measures
 def test_a_signal_that_genba_passes_on_lets_the_program_write_first(workshop: Workshop, stalls: Stalls) -> None:
     """Without that, up to 250 ms were missing, 125 in the middle. Of a program that gets no CPU for as long as the command waits more is missing;
@@ -63,7 +68,7 @@ def test_a_signal_that_genba_passes_on_lets_the_program_write_first(workshop: Wo
     # On a busy machine the block may not be whole when the command has waited for long enough.
     workshop.may_be_unfinished = True
     for turn in range(TURNS_MAX):
-        if len(missing) == TURNS:
+        if len(missing) == TURNS or are_most_whole(missing):
             break
         name = f"passed-{turn}.genba"
         process = workshop.start(
@@ -80,9 +85,9 @@ def test_a_signal_that_genba_passes_on_lets_the_program_write_first(workshop: Wo
         (recorded,) = run.profile()["processes"]
         if stalls.worst_ns(sent_ns) < PASSED_ON_NS_MAX / 2:
             missing.append(cpu_ns - recorded["cpu_ns"])
-    if len(missing) < TURNS:
+    if len(missing) < TURNS and not are_most_whole(missing):
         pytest.skip(f"others had the CPUs for more than {PASSED_ON_NS_MAX / 2e6} ms in {TURNS_MAX - len(missing)} of {TURNS_MAX} turns")
-    assert sum(one <= 0 for one in missing) * 2 > TURNS, missing
+    assert are_most_whole(missing), missing
 
 
 def test_genba_killed_leaves_the_program_and_the_recording(workshop: Workshop) -> None:

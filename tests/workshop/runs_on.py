@@ -88,7 +88,7 @@ TABLE: dict[str, Row] = {
     "tests/names/test_native_names.py::test_the_package_that_has_the_names": TWO,
     "tests/names/test_names_truth.py": ALL,
     "tests/names/test_names_truth.py::test_names_are_true": ("3.11", *KINDS),
-    "tests/names/test_names_standalone.py": ALL,
+    "tests/names/test_names_standalone.py": BOLT,
     "tests/names/test_kept_rows.py": Spread(KINDS),
     "tests/names/test_replaced_library.py": ONE,
     "tests/running": Spread(KINDS),
