@@ -202,8 +202,8 @@ def gzip_of_zeros(plain_bytes: int) -> bytes:
 
 
 def hostile() -> dict[str, Callable[[], bytes]]:
-    """Recordings that a reader must refuse or survive, by what they try. Each is made when it is asked for: every pytest collects their names, and together
-    they take seconds."""
+    """Recordings that a reader must refuse or survive, by what they try. Each is made when it is asked for: every pytest collects their names,
+    and together they take seconds."""
     honest = Crafted().recording()
     key, plain_bytes = Crafted().key(), 8 << 20
     head = varint(UNKNOWN_FIELD << 3 | 2) + varint(plain_bytes - 6)

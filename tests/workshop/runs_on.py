@@ -93,6 +93,7 @@ TABLE: dict[str, Row] = {
     "tests/names/test_replaced_library.py": ONE,
     "tests/running": Spread(KINDS),
     "tests/running/test_attach.py::test_round_after_round_leaves_the_program_as_it_was": KINDS,
+    "tests/running/test_attach.py::test_what_is_recorded_is_the_truth": TWO,
     "tests/running/test_attach_hostile.py::test_code_of_the_jit": ("3.15",),
     # Each is for two: those that can be asked, and those that cannot.
     "tests/running/test_attach_forbidden.py": ("3.13", "3.14", "3.15", "3.14-standalone"),
@@ -163,6 +164,7 @@ TABLE: dict[str, Row] = {
     "tests/harmless/signals/test_job_control.py::test_ctrl_z_without_genba": ONE,
     "tests/package": Spread(TWO),
     "tests/package/test_api.py::test_a_piece_of_the_program": KINDS,
+    "tests/package/test_api.py::test_decorated": TWO,
     "tests/package/test_api_harm.py": Spread(KINDS),
     "tests/package/test_api_interrupted.py": Spread(KINDS),
     "tests/package/test_api_replacing.py": ONE,
@@ -229,7 +231,7 @@ TABLE: dict[str, Row] = {
     "tests/serve/test_one_address.py": NOWHERE,
     "tests/serve/test_openapi.py::test_schemathesis_finds_nothing": NOWHERE,
     "tests/house": ONE,
-    # What it asks is of `make soak` alone, and it collects its tests.
+    # It collects the tests of `make soak`, of which alone it asks something.
     "tests/house/test_sittings.py::test_every_test_with_a_long_form_is_in_the_plan": NOWHERE,
     "benches": ONE,
     # It asks of the bench, and nothing of genba.

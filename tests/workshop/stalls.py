@@ -54,7 +54,7 @@ RUNS_MAX = 5
 
 
 def undisturbed(stalls: Stalls, limit_ns: int, run: Callable[[], Run], is_well: Callable[[Run], bool] = lambda done: False) -> Run:
-    """The first of some runs in which this machine kept nobody waiting for so long, or that is well all the same; the last one, where there is none."""
+    """The first of some runs that is well, or in which this machine kept nobody waiting for so long; the last one, where there is none."""
     for _ in range(RUNS_MAX):
         began_ns = time.monotonic_ns()
         done = run()
