@@ -176,7 +176,7 @@ GROUPS: dict[str, tuple[Part, ...]] = {
         # Compiles nothing: it runs while clippy and the tests of Rust do.
         Part("web", f"{MAKE} test-web", needs=("build", "packages"), read=read_node),
         Part("rust", f"{MAKE} test-rust", needs=("build", "machine"), read=read_nextest),
-        # The same inputs in each run; `make test-all` has the others. What it needs of cargo the tests of Rust have compiled; it computes while some wait.
+        # The same inputs in each run; `make test-all` has the others. What it needs of cargo the tests of Rust have compiled, which wait meanwhile.
         Part("fuzz", f'{MAKE} fuzz FUZZ="--inputs $((${{GENBA_ALL:-0}} ? 30000 : 15000))"', needs=("build",)),
         Part("python", f"{MAKE} test-python", needs=("build", "machine", "twin"), read=read_pytest, alone=True),
         # Their pages prove by how much a fix is faster, in some by a few per cent: with two tests beside that drowned.
