@@ -72,6 +72,8 @@ const at = useChromium(({ folder }) => {
 
 for (const theme of ["light", "dark"]) {
   for (const width of [1280, 390]) {
+    // Each theme and each width once; `make test-all` has all pairs.
+    if (process.env.GENBA_ALL !== "1" && (theme === "light") !== (width === 1280)) continue;
     test(`nine views, ${theme}, ${width} pixels wide`, async () => {
       const page = await openPage(at, join(at.folder, "shop.html"), { theme, width });
       assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), theme);

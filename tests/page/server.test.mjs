@@ -8,7 +8,10 @@ import { plain, until, useChromium, words } from "./viewer-page.mjs";
 const at = useChromium();
 const onPage = (path, use, made) => openPage(at.browser, path, use, made);
 
-for (const [theme, width] of [["light", 1440], ["dark", 1280], ["light", 390], ["dark", 390]]) {
+/** Each theme and each width once; `make test-all` has all pairs. */
+const SCREENS = [["light", 1440], ["dark", 390], ...(process.env.GENBA_ALL === "1" ? [["dark", 1280], ["light", 390]] : [])];
+
+for (const [theme, width] of SCREENS) {
   test(`every page, ${theme}, ${width} pixels wide`, async () => {
     const keep = (page, name) => page.screenshot({ path: `${pictures}server-${name}-${theme}-${width}.png` });
     const screen = { theme, width, height: 860 };
