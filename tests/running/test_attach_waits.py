@@ -22,6 +22,7 @@ import pytest
 from entered import COUNTED, few, running, state
 from recording import Workshop, binary
 from running_program import Program, until
+from runs_on import EVERYWHERE
 
 pytestmark = pytest.mark.measures
 
@@ -127,7 +128,8 @@ def semaphore() -> Iterator[int]:
         libc.semctl(number, 0, 0)
 
 
-@pytest.mark.parametrize("first", ["select", "poll", "nanosleep", "epoll_wait"])
+# One with a limit and one without.
+@pytest.mark.parametrize("first", ["select", "epoll_wait", *(["poll", "nanosleep"] if EVERYWHERE else [])])
 def test_calls_of_c_that_wait(workshop: Workshop, first: str) -> None:
     """What they return and their errno are those without genba. `first`: which thread is sent."""
     calls = workshop.write("calls.py", CALLS)
