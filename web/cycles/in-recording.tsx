@@ -2,7 +2,7 @@
 // Owns: one element, which it puts there whenever the viewer has made that view. The viewer knows nothing of it.
 import { render } from "preact";
 import { decodeMoments } from "../model/cycles/in-recording";
-import { unpackedNumbers } from "../parts/state/packed";
+import { unpacked } from "../parts/state/packed";
 import { MomentsPart } from "./moments";
 
 const place = document.createElement("section");
@@ -28,7 +28,9 @@ function follow(): void {
 
 async function show(): Promise<void> {
   try {
-    render(<MomentsPart numbers={decodeMoments(await unpackedNumbers("[data-cycles]"))} />, place);
+    const numbers = document.querySelector("[data-cycles]");
+    if (numbers === null) throw new Error("this page holds none");
+    render(<MomentsPart numbers={decodeMoments(JSON.parse(await unpacked(numbers)))} />, place);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     render(<p role="alert">The garbage in cycles cannot be shown: {why}</p>, place);
