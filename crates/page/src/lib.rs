@@ -35,7 +35,7 @@ const PAGE: &str = include_str!("../../../web/dist/viewer.html");
 const BENCH: &str = include_str!("../../../web/dist/bench.html");
 /// The page of `genba gc cycles`.
 const CYCLES: &str = include_str!("../../../web/dist/cycles.html");
-/// What the page of a recording has besides, where its view GC shows graphs of cycles: their style, a place for their numbers, a script.
+/// What the page of a recording has besides, where its view GC shows graphs of cycles: a place for their numbers, their style and script.
 const GRAPHS: &str = include_str!("../../../web/dist/cycle-graphs.html");
 /// The server's own pages: the list, tokens, settings, and logging in.
 pub const LIST: &str = include_str!("../../../web/dist/server.html");
@@ -192,7 +192,8 @@ fn not_written(error: &dyn fmt::Display) -> NotMade {
     NotMade(format!("cannot write JSON: {error}"))
 }
 
-/// Gzip, because browsers unpack it by themselves, in base64, because nothing in that can end a script element.
+/// Gzip, because browsers unpack it by themselves, in base64, because nothing in that can end a script element. The page's own script and style
+/// are packed in the same way (web/build.mjs).
 fn packed(numbers: &str) -> std::io::Result<String> {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
     gzip.write_all(without_nulls(numbers).as_bytes())?;
@@ -206,6 +207,27 @@ mod tests {
     use flate2::read::GzDecoder;
 
     use super::*;
+
+    /// What lies packed in a page besides its numbers.
+    #[derive(Debug)]
+    pub struct Code {
+        pub style: String,
+        pub script: String,
+    }
+
+    pub fn code_of(page: &str) -> Code {
+        let packed = page.split_once("data-code=\"gzip+base64\">").and_then(|(_, rest)| rest.split_once('<'));
+        let code = unpacked(packed.expect("code").0);
+        let (style, script) = code.split_once("</style>").expect("style and script");
+        Code { style: style.to_owned(), script: script.to_owned() }
+    }
+
+    fn unpacked(packed: &str) -> String {
+        let bytes = STANDARD.decode(packed).expect("base64");
+        let mut text = String::new();
+        GzDecoder::new(bytes.as_slice()).read_to_string(&mut text).expect("gzip");
+        text
+    }
 
     #[test]
     fn the_pages_have_one_place_for_numbers_and_ask_for_nothing() {
@@ -236,8 +258,12 @@ mod tests {
     }
 
     fn assert_asks_for_nothing(page: &str) {
+        let Code { style, script } = code_of(page);
+        assert!(!style.is_empty() && !script.is_empty());
         for asking in ["src=\"", "@import", "url(", "https://", "import("] {
-            assert!(!page.contains(asking), "the page holds `{asking}`");
+            for text in [page, &style, &script] {
+                assert!(!text.contains(asking), "the page holds `{asking}`");
+            }
         }
     }
 
@@ -246,9 +272,6 @@ mod tests {
         let numbers = r#"{"profile":{"title":"</script><b>表"}}"#;
         let packed = packed(numbers).expect("writing to memory");
         assert!(packed.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte)), "{packed}");
-        let bytes = STANDARD.decode(packed).expect("base64");
-        let mut unpacked = String::new();
-        GzDecoder::new(bytes.as_slice()).read_to_string(&mut unpacked).expect("gzip");
-        assert_eq!(unpacked, numbers);
+        assert_eq!(unpacked(&packed), numbers);
     }
 }

@@ -1,6 +1,7 @@
 //! The Content-Security-Policy that a server sends with the page: the page's own scripts run, no other one does.
 //! Owns: the hashes of the scripts inside of a page. Never: makes a page.
-//! The page carries a policy of its own, for when it is a file. A browser applies both, so what one of them forbids stays forbidden.
+//! The page carries a policy of its own, for when it is a file. A browser applies both, so what one of them forbids stays forbidden. It names
+//! the script that lies in the page as it is, and those that this one unpacks (web/loader.ts).
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -9,7 +10,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
-use crate::{BODY_END, GRAPHS, PAGE};
+use crate::{BODY_END, PAGE};
 
 const SCRIPT_BEGIN: &str = "<script>";
 const SCRIPT_END: &str = "</script>";
@@ -22,7 +23,7 @@ const OWN_END: &str = ">\n";
 #[must_use]
 pub fn policy() -> &'static str {
     static POLICY: LazyLock<String> = LazyLock::new(|| {
-        let scripts = [script_hashes(PAGE), script_hashes(GRAPHS)].concat().join(" ");
+        let scripts = own_scripts(PAGE);
         format!(
             "default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
         )
@@ -76,17 +77,29 @@ pub fn following(page: &str, script: &str, beside: Option<Beside<'_>>) -> Follow
     Following { before: [0..own, own_end..body_end], script: element, behind: body_end..page.len(), policy }
 }
 
+/// What a page's own policy allows to run, as web/build.mjs put it there; nothing where a page does not say it.
+fn own_scripts(page: &str) -> &str {
+    let said = page.split_once("script-src ").and_then(|(_, rest)| rest.split_once(';'));
+    said.map_or("'none'", |(scripts, _)| scripts)
+}
+
 /// `'sha256-…'` for each script element of a page that has no attribute. An element with a type, such as the page's numbers, is no script,
 /// and one with a source is not allowed here.
 #[must_use]
 pub fn script_hashes(page: &str) -> Vec<String> {
     let scripts = page.split(SCRIPT_BEGIN).skip(1).filter_map(|rest| Some(rest.split_once(SCRIPT_END)?.0));
-    scripts.map(|script| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(script)))).collect()
+    scripts.map(hash).collect()
+}
+
+fn hash(script: &str) -> String {
+    format!("'sha256-{}'", STANDARD.encode(Sha256::digest(script)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::code_of;
+    use crate::{BENCH, CYCLES, GRAPHS};
 
     #[test]
     fn a_hash_is_of_the_bytes_between_the_tags() {
@@ -135,12 +148,27 @@ mod tests {
     }
 
     #[test]
+    fn a_page_allows_the_script_in_it_and_those_that_this_unpacks_and_no_other() {
+        let loader = script_hashes(PAGE);
+        assert_eq!(loader.len(), 1);
+        assert_eq!(script_hashes(GRAPHS), loader);
+        for (page, holders) in [(PAGE, vec![PAGE, GRAPHS]), (BENCH, vec![BENCH]), (CYCLES, vec![CYCLES])] {
+            let mut allowed = loader.clone();
+            allowed.extend(holders.iter().map(|holder| hash(&code_of(holder).script)));
+            assert_eq!(own_scripts(page), allowed.join(" "));
+        }
+        assert!(policy().contains(&format!("; script-src {}; ", own_scripts(PAGE))), "{}", policy());
+        assert_eq!(own_scripts("<html></html>"), "'none'");
+    }
+
+    #[test]
     fn the_page_has_one_script_and_the_numbers_change_nothing() {
         let hashes = script_hashes(PAGE);
         assert_eq!(hashes.len(), 1);
         let page = crate::page_around("{\"title\":\"<script>alert(1)</script>\"}", crate::HEAD).expect("a page");
         assert_eq!(script_hashes(&page), hashes);
         assert!(policy().contains(&hashes[0]), "{}", policy());
-        assert!(!policy().contains("script-src 'unsafe"), "{}", policy());
+        let script = policy().split("; ").find(|directive| directive.starts_with("script-src")).expect("scripts");
+        assert!(!script.contains("'unsafe") && !script.contains("blob:"), "{}", policy());
     }
 }
