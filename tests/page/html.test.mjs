@@ -68,7 +68,7 @@ test("a recorded program, opened: the same rows, a box to click, no request", as
   await page.keyboard.type("memmove");
   assert.match(await words(page, "header output"), /^\d+ · \d+\.\d %$/);
   await closed(page);
-  assert.equal(readFileSync(inFolder("slices.html"), "utf8").split("</script>").length, 3, "only the page's own two script elements end");
+  assert.equal(readFileSync(inFolder("slices.html"), "utf8").split("</script>").length, 4, "only the page's own three script elements end");
 
   genba("html", "slices.genba", "-o", "after.html", "--focus", "after");
   const kept = JSON.parse(genba("report", "slices.genba", "--weight", "cpu", "--format", "json", "--focus", "after"));

@@ -1,10 +1,11 @@
 // The viewer in a real Chromium: what somebody sees, clicks, types and reads. The recording is made by hand (made.mjs), so
 // every number below can be added up there.
 import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { openPage, pageOf } from "./chromium.mjs";
 import { fromTheStart, slices } from "./made.mjs";
-import { selected, useViewer, words } from "./viewer-page.mjs";
+import { closed, selected, useViewer, words } from "./viewer-page.mjs";
 
 const ROW_PX = 22;
 const MARGIN_PX = 16;
@@ -337,6 +338,22 @@ test("a page whose numbers cannot be read says what is wrong with them", async (
   documents.profile.nodes.frame[3] = 9999;
   const page = await openPage(at, await pageOf(at, documents));
   assert.match(await words(page, ".failed"), /field profile\.nodes\.frame\[3\]: expected an index below \d+, found 9999/);
+});
+
+test("a browser that cannot unpack a page is told which ones can", async () => {
+  const page = await openPage(at, await pageOf(at, slices()), { before: () => { delete globalThis.DecompressionStream; } });
+  assert.match(await words(page, ".failed"), /^This page needs Chromium 103, Firefox 113, Safari 16\.4 or newer: .*DecompressionStream/);
+  await closed(page);
+});
+
+test("a page runs its own scripts and no other one", async () => {
+  const path = await pageOf(at, slices());
+  writeFileSync(path, readFileSync(path, "utf8").replace("</body>", "<script>document.documentElement.dataset.foreign = 'ran'</script></body>"));
+  const page = await openPage(at, path);
+  assert.equal(await page.locator("html[data-painted]").count(), 1);
+  assert.equal(await page.locator("html[data-foreign]").count(), 0);
+  assert.match(page.complaints.splice(0).join("\n"), /^[^\n]*Content Security Policy[^\n]*$/);
+  await closed(page);
 });
 
 test("no sample, no CPU: an empty picture says why", async () => {
