@@ -7,6 +7,7 @@
 
 use super::api::{Beginner, Outcome, start};
 use crate::lifecycle::{self, awaited};
+use crate::process::files_over_fork;
 use crate::process::room;
 use crate::process::session::Session;
 use crate::system::alternate;
@@ -90,6 +91,7 @@ fn begin(text: &'static String) -> bool {
         // SAFETY: from below; it is never freed.
         let text = unsafe { &*text.cast::<String>() };
         let _ = std::panic::catch_unwind(|| begin_here(text));
+        files_over_fork::nobody_begins();
         core::ptr::null_mut()
     }
     // SAFETY: plain pthread calls; all memory is on this stack or never freed. Signals are blocked while the thread is made, so that it

@@ -1,13 +1,16 @@
 //! A process that was told to record and holds no interpreter yet.
-//! Owns: what it was told, until one is there. Never: begins anything (doors/late.rs), asks the linker where a fork has left its lock.
+//! Owns: what it was told, until one is there, and the way to its recording. Never: begins anything (doors/late.rs), asks the linker where a fork
+//! has left its lock.
 
 use super::last_thread;
 use super::thread::SAMPLER;
+use crate::process::files_over_fork;
 use crate::process::life::{LIFE, State};
 use crate::process::mailbox::MAILBOX;
 use crate::process::room;
 use crate::reading::modules;
 use crate::system::symbols;
+use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::SeqCst};
 
 /// What `GENBA_SESSION` says. Never freed: a thread may read it.
@@ -16,8 +19,8 @@ static IS_AWAITED: AtomicBool = AtomicBool::new(false);
 /// So many files had been loaded when none of them was an interpreter.
 static LOADED: AtomicU64 = AtomicU64::new(0);
 
-/// Before `main`.
-pub fn begin(text: &str) {
+/// Before `main`. `out`: the recording's path.
+pub fn begin(text: &str, out: &str) {
     modules::learn();
     last_thread::watch();
     // SAFETY: the functions live as long as the process: the library is never unloaded. The program may fork while the thread that begins
@@ -26,6 +29,8 @@ pub fn begin(text: &str) {
         dlmalloc::enable_alloc_after_fork();
         libc::pthread_atfork(None, None, Some(forked));
     }
+    files_over_fork::remember(CString::new(out.as_bytes()).unwrap_or_default());
+    files_over_fork::awaits();
     TEXT.store(Box::into_raw(Box::new(text.to_owned())), SeqCst);
     LOADED.store(symbols::loaded_count(), SeqCst);
     IS_AWAITED.store(true, SeqCst);
@@ -40,7 +45,17 @@ extern "C" fn forked() {
         room::forked();
         modules::forked();
         last_thread::watch();
+        files_over_fork::awaits();
         IS_AWAITED.store(true, SeqCst);
+    }
+}
+
+/// Before a call that may take the way to the recording from this process: where a libpython is loaded that has run nothing yet, the recording is
+/// opened now. It may be called in a signal handler, or in the child of a process with threads: no memory is taken, and `errno` stays as it is. The
+/// one lock, that of the linker's list, is none that a fork has lost, and its holder may take it once more.
+pub fn keep_way() {
+    if files_over_fork::is_awaited() && modules::sees_linker_lock() && symbols::has_libpython() {
+        files_over_fork::carry();
     }
 }
 

@@ -8,6 +8,7 @@ use super::last_thread;
 use crate::lifecycle::start_block::describe;
 use crate::process::arena;
 use crate::process::bells;
+use crate::process::files_over_fork;
 use crate::process::life::LIFE;
 use crate::process::process_key::random_key;
 use crate::process::room;
@@ -54,7 +55,7 @@ fn on_load_with_room() {
     match find(&Guarded, &Linker) {
         // A library with an interpreter may be loaded later (doors/late.rs).
         // One that leaves its children alone would have to change the environment beside the program's threads.
-        Found::No if session.trace.is_none() && session.children => awaited::begin(&text),
+        Found::No if session.trace.is_none() && session.children => awaited::begin(&text, &session.out),
         Found::No => {}
         Found::Refused { version, reason } if session.trace.is_some() => {
             tracing::begin(session, Some(&format!("{version}: {reason}")));
@@ -86,6 +87,7 @@ pub fn announce(session: &Session, version: &str, reason: &str) {
     let start = proto::Start { refused: format!("{version}: {reason}"), ..describe(session, version) };
     let Ok(out) = CString::new(session.out.as_bytes()) else { return };
     let mut recorder = Recorder::new(random_key(), start);
-    recorder.set_file(Descriptor::open_at(None, &out, libc::O_WRONLY | libc::O_APPEND).ok());
+    let opened = Descriptor::open_at(None, &out, libc::O_WRONLY | libc::O_APPEND).ok();
+    recorder.set_file(opened.or_else(files_over_fork::take_recording));
     without_file_size_signal(|| recorder.announce());
 }

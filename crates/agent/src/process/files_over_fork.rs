@@ -1,4 +1,5 @@
-//! The recording's descriptor on its way over a fork, in programs that can, or may, no longer open it by its path.
+//! The recording's descriptor on its way over a fork, in programs that can, or may, no longer open it by its path; and on its way to the first
+//! sampler of a process that loses that path before its interpreter runs.
 //! Owns: the two descriptors while they lie in the program's table (docs/decisions/09-over-a-fork.md), and the wait for a sampler that is about
 //! to get its files. Never: puts one there for a program whose threads are seen to stay where the path leads to the recording, takes one away
 //! that the next sampler still needs.
@@ -10,9 +11,11 @@
 
 use crate::process::life;
 use crate::system::descriptor::{Descriptor, Identity};
-use crate::system::proc::monotonic_ns;
+use crate::system::errno;
+use crate::system::proc::{monotonic_ns, own_pid};
 use genba_bells::futex::{self, Reach};
 use std::ffi::CString;
+use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering::SeqCst};
 
 /// The program waits at most so long until a new sampler has its files, as it waits for the parking one (lifecycle.rs).
@@ -22,9 +25,12 @@ const HIGH: i32 = 400;
 
 /// The recording's path, for the forking thread; null: none yet. Never freed.
 static PATH: AtomicPtr<CString> = AtomicPtr::new(core::ptr::null_mut());
-/// Device and inode of the recording; 0, 0: not known.
+/// Device and inode of the recording, once they are known. Whoever learns them learns the same.
 static DEVICE: AtomicU64 = AtomicU64::new(0);
 static INODE: AtomicU64 = AtomicU64::new(0);
+static IS_KNOWN: AtomicBool = AtomicBool::new(false);
+/// The process that knows its recording and awaits an interpreter; 0: none, or a sampler has had its files.
+static AWAITS: AtomicU32 = AtomicU32::new(0);
 /// The name of the forking thread's socket; 0: nobody receives.
 static RECEIVER: AtomicU64 = AtomicU64::new(0);
 /// The sampler found the path lost and nobody who receives.
@@ -70,6 +76,7 @@ impl Files {
         if known() == UNKNOWN {
             DEVICE.store(found.device, SeqCst);
             INODE.store(found.inode, SeqCst);
+            IS_KNOWN.store(true, SeqCst);
         }
         (found == known()).then_some(Files { recording, proc: proc.filter(Descriptor::is_proc) })
     }
@@ -78,14 +85,73 @@ impl Files {
 const UNKNOWN: Identity = Identity { device: 0, inode: 0 };
 
 fn known() -> Identity {
+    if !IS_KNOWN.load(SeqCst) {
+        return UNKNOWN;
+    }
     Identity { device: DEVICE.load(SeqCst), inode: INODE.load(SeqCst) }
 }
 
-/// The recording's path, told when it begins.
+/// The recording's path, told when it begins, and before that where an interpreter is awaited.
 pub fn remember(path: CString) {
-    DEVICE.store(UNKNOWN.device, SeqCst);
-    INODE.store(UNKNOWN.inode, SeqCst);
+    if is_awaited() && self::path() == Some(path.as_c_str()) {
+        // What `carry` has put into the program's table is this recording.
+        return;
+    }
+    leave();
+    IS_KNOWN.store(false, SeqCst);
     PATH.store(Box::into_raw(Box::new(path)), SeqCst);
+}
+
+/// This process, which has no sampler, awaits an interpreter; the path is told.
+pub fn awaits() {
+    AWAITS.store(own_pid(), SeqCst);
+}
+
+/// Until a sampler has its files, or nobody begins one. False in a child of which genba does not know, as after a vfork.
+#[must_use]
+pub fn is_awaited() -> bool {
+    let process = AWAITS.load(SeqCst);
+    process != 0 && process == own_pid()
+}
+
+/// Before a call that may take the way to the recording from a process that awaits its interpreter: no sampler is there that could hold the
+/// recording, so the program's table does until there is one. No memory, no locks, no point at which a thread can be cancelled, and `errno` stays
+/// as it is: it may be called in a signal handler.
+pub fn carry() {
+    let errno = errno::get();
+    if !is_carried() {
+        leave();
+        if let Some(Files { recording, proc: Some(proc) }) = Files::by_path() {
+            for (slot, descriptor) in CARRIED.iter().zip([recording, proc]) {
+                let number = descriptor.moved_up(HIGH).into_number();
+                if slot.compare_exchange(-1, number, SeqCst, SeqCst).is_err() {
+                    // Another thread's is there.
+                    drop(Descriptor::from_number(number));
+                }
+            }
+        }
+    }
+    errno::set(errno);
+}
+
+/// Both are there, and the program has not closed them.
+fn is_carried() -> bool {
+    numbers().is_some_and(|[recording, proc]| holds(recording, is_recording) && holds(proc, Descriptor::is_proc))
+}
+
+/// No sampler began, and none will: nothing is held for it.
+pub fn nobody_begins() {
+    if !life::is_recording() {
+        nobody_waits();
+        leave();
+    }
+}
+
+/// The carried recording, for one who begins none and writes a block.
+#[must_use]
+pub fn take_recording() -> Option<Descriptor> {
+    let number = CARRIED[0].swap(-1, SeqCst);
+    (number >= 0 && holds(number, is_recording)).then(|| Descriptor::from_number(number))
 }
 
 /// What `remember` was told last.
@@ -174,13 +240,16 @@ pub fn numbers() -> Option<[i32; 2]> {
 /// The same thread, with its own table: those numbers are its own now, and the program's may be closed.
 #[must_use]
 pub fn files(numbers: [i32; 2]) -> Option<Files> {
-    nobody_waits();
     let [recording, proc] = numbers.map(Descriptor::from_number);
-    Files::checked(recording, Some(proc))
+    // A program that has closed them may still, or again, have the way.
+    let files = Files::checked(recording, Some(proc)).or_else(Files::by_path);
+    nobody_waits();
+    files
 }
 
 /// The new sampler has its files, or ends without: nobody waits for that any more.
 pub fn nobody_waits() {
+    AWAITS.store(0, SeqCst);
     OPENING.store(0, SeqCst);
     futex::wake(&OPENING, Reach::Process);
 }
@@ -216,8 +285,8 @@ fn opens_within(take_ns_max: u64) {
 /// In the thread that starts a sampler: waits until the sampler has its own, then clears the program's table. `start`: starts it, after `opens`;
 /// false: there is none.
 pub fn through(start: impl FnOnce() -> bool) {
-    let carried = numbers();
-    if !start() || carried.is_none() {
+    // Asked after the start: until then another thread may put them there (`carry`).
+    if !start() || numbers().is_none() {
         return;
     }
     await_files();
@@ -231,16 +300,15 @@ pub fn through(start: impl FnOnce() -> bool) {
 pub fn leave() {
     for (slot, is_ours) in CARRIED.iter().zip([is_recording as fn(&Descriptor) -> bool, Descriptor::is_proc]) {
         let number = slot.swap(-1, SeqCst);
-        if number < 0 {
-            continue;
-        }
-        let descriptor = Descriptor::from_number(number);
-        if is_ours(&descriptor) {
-            drop(descriptor);
-        } else {
-            std::mem::forget(descriptor);
+        if number >= 0 && holds(number, is_ours) {
+            drop(Descriptor::from_number(number));
         }
     }
+}
+
+/// Whether a number of this table is such a file, which stays open.
+fn holds(number: i32, is_such: fn(&Descriptor) -> bool) -> bool {
+    is_such(&ManuallyDrop::new(Descriptor::from_number(number)))
 }
 
 fn is_recording(descriptor: &Descriptor) -> bool {
@@ -281,5 +349,30 @@ mod tests {
             await_files();
             sampler.join().unwrap();
         });
+        what_is_carried_before_there_is_a_sampler();
+    }
+
+    fn what_is_carried_before_there_is_a_sampler() {
+        let file = std::env::temp_dir().join(format!("genba-carried-{}", std::process::id()));
+        std::fs::write(&file, "").unwrap();
+        let path = CString::new(file.to_str().unwrap()).unwrap();
+        remember(path.clone());
+        awaits();
+        carry();
+        let first = numbers().unwrap();
+        assert!(is_carried() && first.iter().all(|&number| number >= HIGH));
+        carry();
+        assert_eq!(numbers(), Some(first), "they are there");
+        drop(Descriptor::from_number(first[0]));
+        assert!(!is_carried());
+        carry();
+        assert!(is_carried(), "the program had closed one");
+        remember(path);
+        assert!(is_carried(), "the recording begins for which they are there");
+        remember(c"/dev/null".to_owned());
+        assert_eq!(numbers(), None, "another one begins");
+        nobody_waits();
+        assert!(!is_awaited());
+        std::fs::remove_file(&file).unwrap();
     }
 }

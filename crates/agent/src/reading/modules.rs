@@ -19,7 +19,7 @@ mod linked;
 mod module;
 mod section;
 pub(super) use changes::Changes;
-pub use changes::{forked, learn, may_ask_linker};
+pub use changes::{forked, learn, may_ask_linker, sees_linker_lock};
 pub(super) use linked::Listing;
 pub use linked::own_executable;
 pub use module::Module;

@@ -49,18 +49,11 @@ fn in_handle(handle: *mut c_void, name: &CStr) -> Option<u64> {
 /// Looks for a libpython that is loaded for one library alone: mod_wsgi's, say. Once found it stays loaded.
 pub fn find_local_python() {
     unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _: usize, found: *mut c_void) -> c_int {
-        // SAFETY: the linker's record, whose name is its own; `found` is the caller's below.
+        // SAFETY: the linker's record; `found` is the caller's below.
         unsafe {
-            let name = (*info).dlpi_name;
-            if name.is_null() {
-                return 0;
-            }
-            let bytes = CStr::from_ptr(name).to_bytes();
-            let base = bytes.rsplit(|&byte| byte == b'/').next().unwrap_or(bytes);
-            if !base.starts_with(b"libpython3.") || bytes.len() >= NAME_BYTES {
-                return 0;
-            }
-            core::ptr::copy_nonoverlapping(name, found.cast::<c_char>(), bytes.len() + 1);
+            let name = libpython_name(&*info).map(CStr::to_bytes_with_nul);
+            let Some(name) = name.filter(|name| name.len() <= NAME_BYTES) else { return 0 };
+            core::ptr::copy_nonoverlapping(name.as_ptr(), found.cast::<u8>(), name.len());
         }
         1
     }
@@ -75,6 +68,25 @@ pub fn find_local_python() {
             LOCAL_PYTHON.store(libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD), SeqCst);
         }
     }
+}
+
+/// Whether a libpython is loaded, as its file's name has it. Takes no memory, and no lock but that of the linker's list.
+#[must_use]
+pub fn has_libpython() -> bool {
+    unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _: usize, _: *mut c_void) -> c_int {
+        // SAFETY: the linker's record.
+        c_int::from(libpython_name(unsafe { &*info }).is_some())
+    }
+    // SAFETY: `each` reads the linker's names alone.
+    unsafe { libc::dl_iterate_phdr(Some(each), core::ptr::null_mut()) == 1 }
+}
+
+/// The name of a loaded file, if it is a libpython. In the linker's callback.
+fn libpython_name(info: &libc::dl_phdr_info) -> Option<&CStr> {
+    // SAFETY: null, or the linker's own, which stays as long as the callback.
+    let name = (!info.dlpi_name.is_null()).then(|| unsafe { CStr::from_ptr(info.dlpi_name) })?;
+    let base = name.to_bytes().rsplit(|&byte| byte == b'/').next()?;
+    base.starts_with(b"libpython3.").then_some(name)
 }
 
 /// The file that a symbol is in stays loaded from here on, or no file has it. False: it does not.

@@ -83,6 +83,12 @@ pub fn may_ask_linker() -> bool {
     !ORPHANED.load(SeqCst)
 }
 
+/// The same for one who must never wait there: false, too, where the lock itself was not found.
+#[must_use]
+pub fn sees_linker_lock() -> bool {
+    may_ask_linker() && !LOCK.load(SeqCst).is_null()
+}
+
 /// In a forked child, in its one thread.
 pub fn forked() {
     // SAFETY: null, or a word of the linker's.
