@@ -1,5 +1,6 @@
 """Programs that load an interpreter after their start: a plugin of a server, an embedding, a packed program."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -67,6 +68,42 @@ def test_it_is_recorded_from_then_on(workshop: Workshop, embeds: Path, scope: st
     assert process["python"].startswith(workshop.interpreter.minor)
     # What came before is the program's, and in no sample.
     assert process["cpu_before_ns"] >= 95_000_000, process
+    report = run.report()
+    assert "spins" in report and "in_a_thread" in report, report
+
+
+LOST = """
+import fcntl, os
+
+def is_open(number):
+    try: fcntl.fcntl(number, fcntl.F_GETFD)
+    except OSError: return False
+    return True
+
+try: os.open({recording!r}, os.O_WRONLY)
+except PermissionError: pass
+else: raise SystemExit("the recording can still be opened")
+"""
+
+
+@pytest.mark.parametrize("when", ["becomes", "asks"])
+def test_it_has_lost_the_way_to_its_recording(workshop: Workshop, embeds: Path, when: str) -> None:
+    """A process that becomes another user when the interpreter is loaded, and has not begun: no thread of genba's is there that could have opened
+    the recording. `asks`: one is about to begin. The program's table of descriptors is what it was once the recording has begun."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can change the user")
+    home = str(Path(workshop.interpreter.path).parents[1]) if workshop.interpreter.root is None else "/usr"
+    # The recording is root's, mode 0600.
+    lost = LOST.format(recording=f"{workshop.place.inside}/recording-0.genba")
+    # genba's numbers lie from 400 on (files_over_fork.rs).
+    program = lost + PROGRAM.format(extension="_json").replace("print(1,", "print([number for number in range(400, 1024) if is_open(number)],")
+    run = workshop.run_target([workshop.take(embeds), libpython(workshop), when, program], environment={"PYTHONHOME": home})
+    if run.exit_code == 5:
+        pytest.skip("this root may not read the files of all others (CAP_DAC_READ_SEARCH)")
+    assert (run.exit_code, run.stdout.strip()) == (0, "[]"), run.stderr
+    run.check_laws()
+    assert "recording out of reach" not in {row["reason"] for row in run.report_json()["not_followed"]}
+    assert len(run.profile()["processes"]) == 1
     report = run.report()
     assert "spins" in report and "in_a_thread" in report, report
 

@@ -2,7 +2,6 @@
 
 import os
 import pwd
-import re
 import shutil
 import signal
 import socket
@@ -18,7 +17,7 @@ import uwsgi_server
 from compiled import COMPILED
 from entered import on
 from profile_tables import RUNNING
-from recording import Place, Workshop, binary
+from recording import Place, Run, Workshop, binary
 from running_program import until
 from test_loaded_later import libpython
 
@@ -144,8 +143,7 @@ KINDS = {
 
 @pytest.fixture
 def of_nobody(workshop: Workshop) -> Iterator[Workshop]:
-    """A workshop that nobody can enter, with a genba: Apache answers no requests as root, and a worker that becomes another user before its Python
-    begins could not write where root began the recording (docs/limits.md). Pytest closes its own folder to all others."""
+    """A workshop that nobody can enter, with a genba: Apache answers no requests as root. Pytest closes its own folder to all others."""
     if shutil.which("apache2") is None or not (MODULES / "mod_wsgi.so").exists():
         pytest.skip("no apache2-bin with libapache2-mod-wsgi-py3 (make prepare, as root)")
     folder = Path(tempfile.mkdtemp(prefix="genba-apache-"))
@@ -170,6 +168,30 @@ def apache(of_nobody: Workshop, kind: str) -> tuple[str, list[str]]:
     return address, ["apache2", "-f", of_nobody.write("httpd.conf", CONFIGURATION.format(**filled)), how]
 
 
+def ended_after_answers(of_nobody: Workshop, process: subprocess.Popen, address: str, kind: str) -> Run:
+    folder = of_nobody.place.outside
+    try:
+        # Written once it listens.
+        assert until((folder / "httpd.pid").exists), (folder / "error.log").read_text()
+        for _ in range(REQUESTS):
+            with urllib.request.urlopen(f"http://{address}", timeout=30) as answer:
+                assert answer.read() == b"done"
+        os.kill(int((folder / "httpd.pid").read_text()), KINDS[kind][2])
+        return of_nobody.finish(process, "served.genba")
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def its_python_is_seen(run: Run, kind: str) -> None:
+    # Apache kills a process of mod_wsgi's that does not end within its time, also without genba.
+    run.check_laws(may_be_unfinished=kind == "a daemon process")
+    profile = run.profile()
+    for function in ("answers", "loads"):
+        seen = profile.sum("samples", lambda row, name=function: row.state in RUNNING and name in row.names())
+        assert seen >= REQUESTS, (function, run.stderr, run.report())
+
+
 @on("3.13")
 @pytest.mark.parametrize("kind", KINDS)
 def test_mod_wsgi(of_nobody: Workshop, kind: str) -> None:
@@ -181,40 +203,18 @@ def test_mod_wsgi(of_nobody: Workshop, kind: str) -> None:
     process = subprocess.Popen(
         command, cwd=folder, env=of_nobody.place.environment({}), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
     )
-    try:
-        # Written once it listens.
-        assert until((folder / "httpd.pid").exists), (folder / "error.log").read_text()
-        for _ in range(REQUESTS):
-            with urllib.request.urlopen(f"http://{address}", timeout=30) as answer:
-                assert answer.read() == b"done"
-        os.kill(int((folder / "httpd.pid").read_text()), KINDS[kind][2])
-        run = of_nobody.finish(process, "served.genba")
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-    # Apache kills a process of mod_wsgi's that does not end within its time, also without genba.
-    run.check_laws(may_be_unfinished=kind == "a daemon process")
-    profile = run.profile()
-    assert profile.sum("samples", lambda row: row.state in RUNNING and "answers" in row.names()) >= REQUESTS, run.report()
-    assert profile.sum("samples", lambda row: row.state in RUNNING and "loads" in row.names()) >= REQUESTS, run.report()
+    its_python_is_seen(ended_after_answers(of_nobody, process, address, kind), kind)
 
 
 @on("3.13")
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root's Apache becomes another user")
-def test_mod_wsgi_as_another_user(of_nobody: Workshop) -> None:
-    """The worker has another user before its Python begins, and no way to root's recording: it answers as without genba, and is counted."""
-    folder = of_nobody.place.outside
-    address, target = apache(of_nobody, "a worker")
-    with (folder / "httpd.conf").open("a") as more:
+@pytest.mark.parametrize("kind", ["a worker", "a daemon process"])
+def test_mod_wsgi_as_another_user(of_nobody: Workshop, kind: str) -> None:
+    """The process becomes another user before its Python begins, and that one may not open root's recording."""
+    address, target = apache(of_nobody, kind)
+    with (of_nobody.place.outside / "httpd.conf").open("a") as more:
         more.write("User nobody\nGroup nogroup\n")
-    process = of_nobody.start(target, ["-o", "served.genba"], {}, start_new_session=True)
-    try:
-        assert until((folder / "httpd.pid").exists), (folder / "error.log").read_text()
-        with urllib.request.urlopen(f"http://{address}", timeout=30) as answer:
-            assert answer.read() == b"done"
-        os.kill(int((folder / "httpd.pid").read_text()), signal.SIGWINCH)
-        run = of_nobody.finish(process, "served.genba")
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-    assert "/apache2 (recording out of reach)" in run.stderr, run.stderr
+    process = of_nobody.start(target, ["--rate", "1000", "-o", "served.genba"], {}, start_new_session=True)
+    run = ended_after_answers(of_nobody, process, address, kind)
+    its_python_is_seen(run, kind)
+    assert "recording out of reach" not in run.stderr, run.stderr
