@@ -17,10 +17,14 @@ test("a refusal names the field, what was expected and what was found", () => {
   checkRefused({ version: 2 }, "field version: expected at most 1, which this page knows, found 2");
   checkRefused({ format: "pprof" }, 'field format: expected one of genba-profile, found "pprof"');
   checkRefused({ nodes: { parent: [null], frame: [7] } }, "field nodes.frame[0]: expected an index below 1, found 7");
+  checkRefused({ nodes: { parent: [null], frame: [null] } }, "field nodes.frame[0]: expected a whole number from 0 on, found null");
+  checkRefused({ nodes: { parent: [null], frame: [0.5] } }, "field nodes.frame[0]: expected a whole number from 0 on, found 0.5");
   checkRefused({ nodes: { parent: [0], frame: [0] } }, "field nodes.parent[0]: expected an index below 0, found 0");
   checkRefused({ nodes: { parent: [null, null], frame: [0] } }, "field nodes.parent: expected a column of 1 rows, found 2");
   checkRefused({ frames: [{ kind: "python" }] }, "field frames[0].name: expected text, found null");
   checkRefused({ warnings: "many" }, 'field warnings: expected a list, found "many"');
+  const reports = { cpu: { weight: "wall", rows: [], folded: { rows: 0, share: 0 } } };
+  assert.throws(() => decodeRecording({ profile: madeDocument("main x1"), reports }), { message: 'field reports.cpu.weight: expected one of cpu, found "wall"' });
   assert.throws(() => decodeRecording([]), { message: "field (whole text): expected an object, found []" });
 });
 

@@ -88,7 +88,11 @@ export function decodeRecording(value: unknown): Recording {
   // Bytes have a report only where the recording tells them. Each is read when it is first asked for: few readers look at a second weight.
   const read: Partial<Record<Weight, Row[]>> = {};
   const rows = (weight: Weight): readonly Row[] => read[weight] ??= orNull(reports(weight), (at) => list(object(at)("rows"), decodeRow)) ?? [];
-  const folded = byWeight((weight) => orNull(reports(weight), (at) => decodeFolded(object(at)("folded"))) ?? { rows: 0, share: 0 as Share });
+  const folded = byWeight((weight) => orNull(reports(weight), (at) => {
+    const report = object(at);
+    oneOf(report("weight"), [weight]);
+    return decodeFolded(report("folded"));
+  }) ?? { rows: 0, share: 0 as Share });
   // The same in each of them.
   const verdict = orNull(object(reports("cpu"))("verdict"), decodeVerdict);
   const profile = decodeProfile(page("profile"));

@@ -108,7 +108,7 @@ export function column<T>(at: Value, rows: number, read: (row: Value) => T): T[]
 
 /** The list itself, of whole numbers below `limit`: a page may have millions of them. */
 export function indices<T extends number>(at: Value, limit: number, rows?: number): T[] {
-  return indicesOrNull(at, () => limit, rows, undefined) as T[];
+  return listBelow(at, () => limit, rows, undefined) as T[];
 }
 
 export function wholes<T extends number>(at: Value, rows?: number): T[] {
@@ -116,14 +116,19 @@ export function wholes<T extends number>(at: Value, rows?: number): T[] {
 }
 
 /** The same with nulls. `limit`: of a row. */
-export function indicesOrNull<T extends number>(at: Value, limit: (row: number) => number, rows?: number, none: null | undefined = null): (T | null)[] {
+export function indicesOrNull<T extends number>(at: Value, limit: (row: number) => number, rows?: number): (T | null)[] {
+  return listBelow(at, limit, rows, null) as (T | null)[];
+}
+
+/** `none`: what may be there beside numbers. JSON has no undefined. */
+function listBelow(at: Value, limit: (row: number) => number, rows: number | undefined, none: null | undefined): unknown[] {
   if (!Array.isArray(at.value)) throw damaged(at, "a list");
   const found: unknown[] = at.value;
   found.forEach((value, row) => {
     const isRight = value === none || (Number.isInteger(value) && (value as number) >= 0 && (value as number) < limit(row));
     if (!isRight) index({ field: row, value, within: at }, limit(row));
   });
-  return ofLength(at, rows ?? found.length, found) as (T | null)[];
+  return ofLength(at, rows ?? found.length, found);
 }
 
 function ofLength<T>(at: Value, rows: number, found: T[]): T[] {
