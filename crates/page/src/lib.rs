@@ -129,7 +129,7 @@ pub fn numbers_of_two(compared: &str, before: &str, after: &str) -> String {
 
 /// The page with these numbers. It begins with `head`: `HEAD`, or that and more.
 pub fn page_around(numbers: &str, head: &str) -> Result<String, NotMade> {
-    filled(&PAGE.replacen(HEAD, head, 1), numbers)
+    filled(&PAGE.replacen(HEAD, head, 1), &without_nulls(numbers))
 }
 
 /// The page of a recording whose times somebody compares: behind this address (escaped for HTML), with `&before-time=…&after-time=…` at
@@ -161,7 +161,7 @@ fn filled(page: &str, numbers: &str) -> Result<String, NotMade> {
     Ok(page.replacen(NUMBERS, &packed, 1))
 }
 
-/// Compact JSON without the keys whose value is null: the page takes a key that is missing for one of them, and half of a large page was nothing else.
+/// Compact JSON without the keys whose value is null: the viewer takes a missing key for one of them, and half of a large page was nothing else.
 /// Within a string a quote has a backslash before it, so no text looks like a key.
 fn without_nulls(json: &str) -> String {
     const NULL: &str = "\":null";
@@ -196,7 +196,7 @@ fn not_written(error: &dyn fmt::Display) -> NotMade {
 /// are packed in the same way (web/build.mjs).
 fn packed(numbers: &str) -> std::io::Result<String> {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
-    gzip.write_all(without_nulls(numbers).as_bytes())?;
+    gzip.write_all(numbers.as_bytes())?;
     Ok(STANDARD.encode(gzip.finish()?))
 }
 
@@ -273,5 +273,18 @@ mod tests {
         let packed = packed(numbers).expect("writing to memory");
         assert!(packed.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte)), "{packed}");
         assert_eq!(unpacked(&packed), numbers);
+    }
+
+    /// In the page of `genba bench` are those of --export-json.
+    #[test]
+    fn the_viewer_alone_has_no_keys_without_a_value() {
+        let numbers = r#"{"failed":null,"times":[1]}"#;
+        let inside = |template: &str, page: Result<String, NotMade>| {
+            let begin = template.find(NUMBERS).expect("a place for numbers");
+            let page = page.expect("writing to memory");
+            unpacked(page[begin..].split('<').next().unwrap_or_default())
+        };
+        assert_eq!(inside(PAGE, page_around(numbers, HEAD)), r#"{"times":[1]}"#);
+        assert_eq!(inside(BENCH, bench_page(numbers)), numbers);
     }
 }
