@@ -55,7 +55,7 @@ test("a stack that is taken out whole is marked; what is of the other language l
 
 test("a mark has no name", () => {
   assert.equal(left({ focus: "cut" }, "!stack cut;main x3 | cut x1"), "app.py 1 [cut 1]");
-  assert.equal(left({ hide: "cut" }, "!stack cut;main x3 | cut x1"), "app.py 4 [stack cut 3 [main 3]]");
+  assert.equal(left({ hide: "cut" }, "!stack cut;main x3 | cut x1"), "app.py 4 [stack cut 3 [main 3], hidden 1]");
 });
 
 interface Asked {

@@ -22,7 +22,7 @@ export interface Value {
 export function object(at: Value): (key: string) => Value {
   const { value } = at;
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw damaged(at, "an object");
-  return (key) => ({ field: key, value: Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : null, within: at });
+  return (key) => ({ field: key, value: Object.hasOwn(value, key) ? ((value as Record<string, unknown>)[key] ?? null) : null, within: at });
 }
 
 export function list<T>(at: Value, read: (row: Value) => T): T[] {
