@@ -38,6 +38,8 @@ pub use waited_for_work::WaitedForWork;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
     pub reason: Reason,
+    /// What another run of the same program may be called: the reasons at the ends of its shares' margins, where they have other names.
+    pub may_be: Vec<&'static str>,
     /// What a share of 1 is: the wall time of all threads or of the processes that start up, or all CPU.
     pub whole_ns: u64,
     /// The place in the first line itself.
@@ -55,10 +57,12 @@ pub struct Verdict {
 
 pub fn verdict(profile: &Profile) -> Verdict {
     let facts = Facts::of(profile);
-    let reason = reason(profile, &facts);
+    let shares = Shares { facts: &facts, end: 0.0 };
+    let reason = reason(profile, shares);
     let found = Finder { profile, facts: &facts };
     Verdict {
         reason,
+        may_be: may_be(profile, shares, reason),
         whole_ns: found.whole_ns(reason),
         lead: found.lead(reason),
         places: found.places(reason),
@@ -70,9 +74,49 @@ pub fn verdict(profile: &Profile) -> Verdict {
     }
 }
 
-fn reason(profile: &Profile, facts: &Facts) -> Reason {
+fn may_be(profile: &Profile, shares: Shares<'_>, reason: Reason) -> Vec<&'static str> {
+    let ends = [-1.0, 1.0].map(|end| self::reason(profile, Shares { end, ..shares }).name());
+    let mut names: Vec<&str> = ends.into_iter().filter(|name| *name != reason.name()).collect();
+    names.dedup();
+    names
+}
+
+/// Shares of the CPU: as they are, or at an end of their margin of 95 %. Fewer samples than these have no ends: the report warns of them.
+#[derive(Clone, Copy)]
+struct Shares<'f> {
+    facts: &'f Facts,
+    /// 0; -1: the lower end, 1: the upper one.
+    end: f64,
+}
+
+impl Shares<'_> {
+    fn of(self, part_ns: u64) -> f64 {
+        share(part_ns, self.facts.whole.cpu_ns)
+    }
+
+    /// A damaged recording may hold a share beyond 1.
+    fn margin(self, share: f64) -> f64 {
+        match self.facts.equal_samples() {
+            equal if equal >= MARGIN_SAMPLES_MIN => QUANTILE_95 * (share * (1.0 - share) / equal).max(0.0).sqrt(),
+            _ => 0.0,
+        }
+    }
+
+    fn at_least(self, part_ns: u64, share_min: f64) -> bool {
+        let share = self.of(part_ns);
+        share + self.end * self.margin(share) >= share_min
+    }
+
+    /// Or beyond it by no more than the margin.
+    fn at_most(self, part_ns: u64, share_max: f64) -> bool {
+        let share = self.of(part_ns);
+        share + (self.end - 1.0) * self.margin(share) <= share_max
+    }
+}
+
+fn reason(profile: &Profile, shares: Shares<'_>) -> Reason {
+    let facts = shares.facts;
     let cpu_ns = facts.whole.cpu_ns;
-    let of_cpu = |part_ns: u64| share(part_ns, cpu_ns);
     let waits = choose(profile).weight == Weight::Wall;
     let native = || facts.native_threads().map(|(_, cpu_ns)| cpu_ns);
     let native_cpu_ns = native().fold(0, u64::saturating_add);
@@ -94,44 +138,39 @@ fn reason(profile: &Profile, facts: &Facts) -> Reason {
     } else if facts.gil_threads() > 1 && share(facts.gil_wait_ns, facts.wanting_ns) >= GIL_WAIT_MIN {
         let (waited_ns, wanting_ns) = (facts.gil_wait_ns, facts.wanting_ns);
         Reason::Gil { threads: facts.gil_threads() as u64, cpu_ns, span_ns: recorded_ns, waited_ns, wanting_ns }
-    } else if of_cpu(native_cpu_ns) >= NATIVE_MIN {
+    } else if shares.at_least(native_cpu_ns, NATIVE_MIN) {
         Reason::NativeThreads { threads: native().count() as u64, native_cpu_ns, cpu_ns }
-    } else if of_cpu(facts.gc_cpu_ns) >= GC_MIN {
+    } else if shares.at_least(facts.gc_cpu_ns, GC_MIN) {
         Reason::Gc { gc_cpu_ns: facts.gc_cpu_ns, cpu_ns }
     } else if let Some((_, recursion)) = facts.deepest_recursion()
-        && of_cpu(recursion.cpu_ns) >= RECURSION_MIN
+        && shares.at_least(recursion.cpu_ns, RECURSION_MIN)
     {
         let Recursion { depth_max, is_depth_cut, .. } = recursion;
         Reason::Recursion { depth_max, is_depth_cut, cpu_ns }
     } else {
-        by_size(profile, facts)
+        by_size(profile, shares)
     }
 }
 
 /// Whether one place has much of the CPU, and how large that place is.
-fn by_size(profile: &Profile, facts: &Facts) -> Reason {
+fn by_size(profile: &Profile, shares: Shares<'_>) -> Reason {
+    let facts = shares.facts;
     let cpu_ns = facts.whole.cpu_ns;
-    let of_cpu = |part_ns: u64| share(part_ns, cpu_ns);
     let expressions = facts.expressions_ns();
     let largest_ns = expressions.first().copied().unwrap_or(0);
     let ten_largest_ns = expressions.iter().take(TEN).copied().fold(0, u64::saturating_add);
-    let margin = |share: f64| match facts.equal_samples() {
-        equal if equal >= MARGIN_SAMPLES_MIN => QUANTILE_95 * (share * (1.0 - share) / equal).sqrt(),
-        _ => 0.0,
-    };
-    let at_most = |share: f64, max: f64| share - margin(share) <= max;
-    let small = at_most(of_cpu(largest_ns.max(facts.outside_ns())), SPREAD_LARGEST_MAX);
+    let small = shares.at_most(largest_ns.max(facts.outside_ns()), SPREAD_LARGEST_MAX);
     let parts_of_largest = |groups: Vec<Group>, share_min: f64| {
-        let largest = groups.into_iter().next().filter(|group| of_cpu(group.cpu_ns) >= share_min);
+        let largest = groups.into_iter().next().filter(|group| shares.at_least(group.cpu_ns, share_min));
         largest.map(|group| group.parts.len() as u64)
     };
-    if of_cpu(largest_ns) >= ONE_PLACE_MIN {
+    if shares.at_least(largest_ns, ONE_PLACE_MIN) {
         Reason::OnePlace { cpu_ns }
     } else if let Some(expressions) = parts_of_largest(facts.lines(profile), ONE_LINE_MIN) {
         Reason::OneLine { expressions, cpu_ns }
     } else if let Some(lines) = parts_of_largest(facts.functions(profile), ONE_FUNCTION_MIN) {
         Reason::OneFunction { lines, cpu_ns }
-    } else if cpu_ns > 0 && small && at_most(of_cpu(ten_largest_ns), SPREAD_TEN_MAX) {
+    } else if cpu_ns > 0 && small && shares.at_most(ten_largest_ns, SPREAD_TEN_MAX) {
         Reason::Spread { largest_ns, ten_largest_ns, cpu_ns }
     } else {
         Reason::NoSingleCause { largest_ns, ten_largest_ns, cpu_ns }

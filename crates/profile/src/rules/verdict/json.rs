@@ -12,6 +12,8 @@ use crate::words::figures::share;
 #[derive(Serialize)]
 pub struct VerdictPage<'a> {
     name: &'static str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    may_be: Vec<&'static str>,
     words: String,
     details: Vec<String>,
     weight: &'static str,
@@ -156,6 +158,7 @@ pub fn page<'a>(profile: &'a Profile, verdict: &'a Verdict) -> VerdictPage<'a> {
     let lines = std::iter::once(&said.first).chain(&said.details);
     VerdictPage {
         name: verdict.reason.name(),
+        may_be: verdict.may_be.clone(),
         words: said.first.to_string(),
         details: said.details.iter().map(Line::to_string).collect(),
         weight: verdict.reason.weight().key(),

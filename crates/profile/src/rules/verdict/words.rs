@@ -93,12 +93,19 @@ impl Verdict {
         let words = Words { profile, verdict: self, files: FileNames::of(profile, files(profile)) };
         let mut details: Vec<Line> = self.places.iter().map(|place| words.place_below(place)).collect();
         details.extend(self.advice.iter().map(|advice| words.advice(*advice)));
+        details.extend(self.close());
         details.extend(self.waited_for_work.as_ref().map(|waited| words.waited_for_work(waited)));
         details.extend(self.blocks.as_ref().map(|blocks| words.blocks(blocks)));
         details.extend(self.copies.iter().map(|copies| words.copies(copies)));
         details.extend(self.allocations.iter().map(|allocations| words.allocations(allocations)));
         details.extend(masked(profile).map(|warning| Line::from(warning.what().to_string())));
         Said { first: words.first(), details }
+    }
+
+    fn close(&self) -> Option<Line> {
+        let names = self.may_be.join(" or ");
+        let words = format!("close: by the margins of its shares another run may be called {names}");
+        (!names.is_empty()).then(|| Line::text(words))
     }
 }
 
