@@ -75,10 +75,16 @@ pub fn verdict(profile: &Profile) -> Verdict {
 }
 
 fn may_be(profile: &Profile, shares: Shares<'_>, reason: Reason) -> Vec<&'static str> {
-    let ends = [-1.0, 1.0].map(|end| self::reason(profile, Shares { end, ..shares }).name());
-    let mut names: Vec<&str> = ends.into_iter().filter(|name| *name != reason.name()).collect();
+    let ends = [-1.0, 1.0].map(|end| self::reason(profile, Shares { end, ..shares })).into_iter();
+    let others = ends.filter(|end| end.name() != reason.name() && !(is_one(*end) && is_one(reason)));
+    let mut names: Vec<&str> = others.map(Reason::name).collect();
     names.dedup();
     names
+}
+
+/// A place, its line and its function lead to the same code, and read alike.
+fn is_one(reason: Reason) -> bool {
+    matches!(reason, Reason::OnePlace { .. } | Reason::OneLine { .. } | Reason::OneFunction { .. })
 }
 
 /// Shares of the CPU: as they are, or at an end of their margin of 95 %. Fewer samples than these have no ends: the report warns of them.
