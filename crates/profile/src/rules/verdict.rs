@@ -38,7 +38,7 @@ pub use waited_for_work::WaitedForWork;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
     pub reason: Reason,
-    /// What another run of the same program may be called: the reasons at the ends of its shares' margins, where they have other names.
+    /// What another run of the same program may be called: the reasons at the ends of its shares' margins, where they are of another kind.
     pub may_be: Vec<&'static str>,
     /// What a share of 1 is: the wall time of all threads or of the processes that start up, or all CPU.
     pub whole_ns: u64,
@@ -76,15 +76,19 @@ pub fn verdict(profile: &Profile) -> Verdict {
 
 fn may_be(profile: &Profile, shares: Shares<'_>, reason: Reason) -> Vec<&'static str> {
     let ends = [-1.0, 1.0].map(|end| self::reason(profile, Shares { end, ..shares })).into_iter();
-    let others = ends.filter(|end| end.name() != reason.name() && !(is_one(*end) && is_one(reason)));
+    let others = ends.filter(|end| kind(*end) != kind(reason));
     let mut names: Vec<&str> = others.map(Reason::name).collect();
     names.dedup();
     names
 }
 
-/// A place, its line and its function lead to the same code, and read alike.
-fn is_one(reason: Reason) -> bool {
-    matches!(reason, Reason::OnePlace { .. } | Reason::OneLine { .. } | Reason::OneFunction { .. })
+/// A place, its line and its function lead to the same code; and nothing stands out in a spread either.
+fn kind(reason: Reason) -> &'static str {
+    match reason {
+        Reason::OnePlace { .. } | Reason::OneLine { .. } | Reason::OneFunction { .. } => "one",
+        Reason::Spread { .. } | Reason::NoSingleCause { .. } => "none",
+        _ => reason.name(),
+    }
 }
 
 /// Shares of the CPU: as they are, or at an end of their margin of 95 %. Fewer samples than these have no ends: the report warns of them.

@@ -104,8 +104,7 @@ impl Verdict {
 
     fn close(&self) -> Option<Line> {
         let names = self.may_be.join(" or ");
-        let words = format!("close: by the margins of its shares another run may be called {names}");
-        (!names.is_empty()).then(|| Line::text(words))
+        (!names.is_empty()).then(|| Line::text(format!("close to a bound: another run may be called {names}")))
     }
 }
 
