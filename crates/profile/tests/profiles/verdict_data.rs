@@ -1,5 +1,6 @@
 //! The verdict as data: what a script reads in place of its words.
 
+use crate::judged::expressions;
 use crate::notation;
 use expect_test::{Expect, expect};
 use genba_profile::build::{Additions, profile};
@@ -40,6 +41,18 @@ fn without_empty(value: &Value) -> Value {
     let is_empty = |value: &Value| value.is_null() || value.as_array().is_some_and(Vec::is_empty) || *value == 0;
     let object = value.as_object().unwrap().iter().filter(|(_, value)| !is_empty(value));
     object.map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
+#[test]
+fn what_another_run_may_be_called_is_a_key_where_it_is_another_name() {
+    let may_be = |hot: usize| {
+        let recording = format!("{PROCESS}hot@app.py:100[4-9] x{hot}\n{}", expressions(4, 150));
+        let profile = profile(&notation::recording(&recording), &Additions::default());
+        let page = serde_json::to_value(json::page(&profile, &verdict(&profile))).unwrap();
+        page["may_be"].clone()
+    };
+    assert_eq!(may_be(400), serde_json::json!(["no single cause"]));
+    assert_eq!(may_be(600), Value::Null);
 }
 
 #[test]
