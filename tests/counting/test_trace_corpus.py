@@ -184,6 +184,7 @@ LEFT_OUT = {
     "tests/programs/attached.py": THREADS,
     "tests/programs/behind_uwsgi.py": GENBA,
     "tests/programs/bounced.py": LIBRARY,
+    "tests/programs/changing.py": CHANCE,
     "tests/programs/collecting.py": THREADS,
     "tests/programs/copies.py": "copies gigabytes",
     "tests/programs/copies_attached.py": INPUT,
