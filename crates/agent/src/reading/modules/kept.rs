@@ -15,6 +15,8 @@ const SLOTS: u64 = 256;
 const BYTES_MAX: usize = 4 << 20;
 /// Fewer rows are compiled as fast as read.
 const ROWS_MIN: usize = 1000;
+/// Read at a time. Room for a whole file would be fresh memory: each of its pages costs more than what is read into it.
+const PIECE_BYTES: usize = 64 << 10;
 
 /// The file whose rows they are: by its build id (the executable, where it has none, by what the file system says of it), and by its program
 /// headers, since a file that was rearranged after linking keeps its build id.
@@ -79,12 +81,17 @@ impl Kept {
 
     fn read_slot(&self, folder: &Descriptor, slot: u64, key: Key) -> Option<Compiled> {
         let file = open(folder, slot)?;
-        let mut bytes = vec![0; file.private_bytes(libc::S_IFREG).filter(|&bytes| bytes <= BYTES_MAX)?];
-        let mut at = 0;
-        while let more @ 1.. = file.read(&mut bytes[at..])?.len() {
-            at += more;
-        }
-        decode(self.agent, key, bytes.get(..at)?)
+        let bytes = file.private_bytes(libc::S_IFREG).filter(|&bytes| bytes <= BYTES_MAX)?;
+        decode(self.agent, key, bytes, |room| {
+            let mut at = 0;
+            while at < room.len() {
+                match file.read(&mut room[at..])?.len() {
+                    0 => return None,
+                    more => at += more,
+                }
+            }
+            Some(())
+        })
     }
 
     /// A whole new file, put in place at once: another process may be doing the same, or reading.
@@ -163,30 +170,46 @@ fn pair(first: u32, second: u32) -> [u8; 8] {
     (u64::from(second) << 32 | u64::from(first)).to_le_bytes()
 }
 
-/// `None`: another file's, another library's, or damaged.
-fn decode(agent: Agent, key: Key, bytes: &[u8]) -> Option<Compiled> {
-    let (words, []) = bytes.as_chunks::<8>() else { return None };
-    let (head, rest) = words.split_first_chunk::<HEAD_WORDS>()?;
+/// `None`: another file's, another library's, or damaged. `bytes`: how many there are; `read` fills the room it is given with the next ones.
+fn decode(agent: Agent, key: Key, bytes: usize, mut read: impl FnMut(&mut [u8]) -> Option<()>) -> Option<Compiled> {
+    let mut head = [0_u8; HEAD_WORDS * 8];
+    let mut left = bytes.checked_sub(head.len())?;
+    read(&mut head)?;
+    let head = head.as_chunks::<8>().0.first_chunk::<HEAD_WORDS>()?;
     let [compiled_by, build_id, hash, rows, functions, expected] = head.map(u64::from_le_bytes);
-    let is_whole = rows.checked_add(functions)? == rest.len() as u64 && sum(&bytes[HEAD_WORDS * 8..]) == expected;
+    let is_whole = rows.checked_add(functions)?.checked_mul(8)? == left as u64;
     if Agent(compiled_by) != agent || Key([build_id, hash]) != key || !is_whole {
         return None;
     }
-    let (rows, functions) = rest.split_at(rows as usize);
+    let rows = rows as usize;
+    let mut compiled = Compiled { rows: Vec::with_capacity(rows), functions: Vec::with_capacity(functions as usize) };
     let halves = |pair: &[u8; 8]| {
         let pair = u64::from_le_bytes(*pair);
         (pair as u32, (pair >> 32) as u32)
     };
-    let row = |pair| {
+    let row = |pair: &[u8; 8]| {
         let (start, rule) = halves(pair);
         Row { start, rule: Rule::from_bits(rule) }
     };
-    Some(Compiled { rows: rows.iter().map(row).collect(), functions: functions.iter().map(halves).collect() })
+    let mut room = vec![0_u8; left.min(PIECE_BYTES)];
+    let mut hasher = FxHasher::default();
+    while left > 0 {
+        room.truncate(left);
+        read(&mut room)?;
+        left -= room.len();
+        hasher.write(&room);
+        let pairs = room.as_chunks::<8>().0;
+        let (of_rows, of_functions) = pairs.split_at(pairs.len().min(rows - compiled.rows.len()));
+        compiled.rows.extend(of_rows.iter().map(row));
+        compiled.functions.extend(of_functions.iter().map(halves));
+    }
+    (hasher.finish() == expected).then_some(compiled)
 }
 
+/// Piece by piece, as `decode` gets them.
 fn sum(bytes: &[u8]) -> u64 {
     let mut hasher = FxHasher::default();
-    hasher.write(bytes);
+    bytes.chunks(PIECE_BYTES).for_each(|piece| hasher.write(piece));
     hasher.finish()
 }
 
@@ -206,20 +229,50 @@ mod tests {
         [compiled.rows.iter().map(|row| (row.start, row.rule.bits())).collect(), compiled.functions.clone()]
     }
 
+    fn decoded(agent: Agent, key: Key, bytes: &[u8]) -> Option<Compiled> {
+        let mut rest = bytes;
+        decode(agent, key, bytes.len(), |room| {
+            let (next, others) = rest.split_at_checked(room.len())?;
+            room.copy_from_slice(next);
+            rest = others;
+            Some(())
+        })
+    }
+
     #[test]
     fn only_whole_rows_of_the_same_file_count() {
         let (agent, key) = (Agent(5), Key([1, 2]));
         let bytes = encode(agent, key, &compiled());
-        assert_eq!(decode(agent, key, &bytes).as_ref().map(content), Some(content(&compiled())));
-        assert!(decode(agent, Key([1, 3]), &bytes).is_none());
-        assert!(decode(Agent(6), key, &bytes).is_none());
+        assert_eq!(decoded(agent, key, &bytes).as_ref().map(content), Some(content(&compiled())));
+        assert!(decoded(agent, Key([1, 3]), &bytes).is_none());
+        assert!(decoded(Agent(6), key, &bytes).is_none());
         for end in [0, 8, 47, 48, 100, bytes.len() - 8, bytes.len() - 1] {
-            assert!(decode(agent, key, &bytes[..end]).is_none(), "cut at {end}");
+            assert!(decoded(agent, key, &bytes[..end]).is_none(), "cut at {end}");
         }
         for at in (0..bytes.len()).step_by(7) {
             let mut damaged = bytes.clone();
             damaged[at] ^= 0x10;
-            assert!(decode(agent, key, &damaged).is_none(), "damaged at {at}");
+            assert!(decoded(agent, key, &damaged).is_none(), "damaged at {at}");
+        }
+    }
+
+    #[test]
+    fn rows_of_many_pieces_are_read_whole() {
+        let (agent, key) = (Agent(5), Key([1, 2]));
+        let rule = Rule::new(RuleKind::Rsp, 16, None).unwrap();
+        let in_a_piece = PIECE_BYTES / 8;
+        for (rows, functions) in [(in_a_piece, 0), (in_a_piece, in_a_piece), (2 * in_a_piece + 3, in_a_piece + 1)] {
+            let most = Compiled {
+                rows: (0..rows as u32).map(|row| Row { start: 16 * row, rule }).collect(),
+                functions: (0..functions as u32).map(|function| (16 * function, 16 * function + 8)).collect(),
+            };
+            let bytes = encode(agent, key, &most);
+            assert_eq!(decoded(agent, key, &bytes).as_ref().map(content), Some(content(&most)));
+            for at in (HEAD_WORDS * 8..bytes.len()).step_by(PIECE_BYTES) {
+                let mut damaged = bytes.clone();
+                damaged[at] ^= 0x10;
+                assert!(decoded(agent, key, &damaged).is_none(), "damaged at {at}");
+            }
         }
     }
 
