@@ -41,9 +41,14 @@ impl Root {
     }
 
     pub fn read(&self, path: &Path) -> Result<Vec<u8>, Error> {
-        let mut bytes = Vec::new();
-        self.open(path)?.read_to_end(&mut bytes)?;
-        Ok(bytes)
+        self.read_into(path, Vec::new())
+    }
+
+    /// The same in the memory of `room`, whose content goes.
+    pub fn read_into(&self, path: &Path, mut room: Vec<u8>) -> Result<Vec<u8>, Error> {
+        room.clear();
+        self.open(path)?.read_to_end(&mut room)?;
+        Ok(room)
     }
 
     /// The names in a folder.

@@ -7,6 +7,7 @@
 pub mod encoding;
 mod line_starts;
 mod ran;
+mod side_by_side;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -30,6 +31,8 @@ const TOTAL_BYTES_MAX: usize = 4 << 20;
 const FILE_BYTES_MAX: u64 = 32 << 20;
 /// Lines stored above and below a hit when a file is not stored whole.
 const LINES_AROUND: u32 = 20;
+/// What is found in so many files is in memory before it is known whether there is room for it.
+const FILES_AT_ONCE: usize = 1024;
 
 /// Texts by path, of sources that are no files: a notebook's cells.
 pub type Told = BTreeMap<String, String>;
@@ -74,24 +77,27 @@ pub fn read(files: &BTreeMap<String, HitFile>, from: Places<'_>) -> (Vec<proto::
     let mut rows: Vec<proto::Source> = Vec::new();
     // What may become whole, by the position of its row.
     let mut own: Vec<(usize, String)> = Vec::new();
-    for (path, hit) in by_importance {
-        let typed = || SourceFile::of_text(&typed.filter(|_| may_be_typed(path))?(path)?);
-        let file = SourceFile::read(root, path).or_else(|| SourceFile::of_text(told.get(path)?)).or_else(typed);
-        let Some(file) = file else { continue };
-        let row = file.row(path, hit);
-        if row.lack != proto::SourceLack::NoLack as i32 {
-            rows.push(row);
-            continue;
-        }
-        match room_bytes.checked_sub(text_bytes(&row)) {
-            Some(rest) => {
-                room_bytes = rest;
-                if kept == SourceText::All && hit.is_users_own && file.text.len() <= WHOLE_BYTES_MAX {
-                    own.push((rows.len(), file.text));
-                }
+    for some in by_importance.chunks(FILES_AT_ONCE) {
+        let found = side_by_side::each(some, |&(path, hit), room| {
+            let file = SourceFile::read(root, path, room).or_else(|| SourceFile::of_text(told.get(path)?))?;
+            Some(file.found(path, hit, kept, room))
+        });
+        for (&(path, hit), found) in some.iter().zip(found) {
+            let typed = || SourceFile::of_text(&typed.filter(|_| may_be_typed(path))?(path)?);
+            let found = found.or_else(|| Some(typed()?.found(path, hit, kept, &mut Vec::new())));
+            let Some(Found { row, whole }) = found else { continue };
+            if row.lack != proto::SourceLack::NoLack as i32 {
                 rows.push(row);
+                continue;
             }
-            None => left_out += 1,
+            match room_bytes.checked_sub(text_bytes(&row)) {
+                Some(rest) => {
+                    room_bytes = rest;
+                    own.extend(whole.map(|text| (rows.len(), text)));
+                    rows.push(row);
+                }
+                None => left_out += 1,
+            }
         }
     }
     for (row, text) in own {
@@ -117,6 +123,13 @@ fn text_bytes(row: &proto::Source) -> usize {
     row.chunks.iter().map(|chunk| chunk.text.len()).sum()
 }
 
+/// What a file gives to the recording.
+struct Found {
+    row: proto::Source,
+    /// All of the text, if the row may have it instead.
+    whole: Option<String>,
+}
+
 struct SourceFile {
     text: String,
     line_count: u32,
@@ -126,13 +139,14 @@ struct SourceFile {
 }
 
 impl SourceFile {
-    fn read(root: &Root, path: &str) -> Option<Self> {
+    /// `room`: memory to read it into.
+    fn read(root: &Root, path: &str, room: &mut Vec<u8>) -> Option<Self> {
         let path = &path_of(path);
         let found = root.metadata(path).ok()?;
         if !found.is_file() || found.len() > FILE_BYTES_MAX {
             return None;
         }
-        let bytes = root.read(path).ok()?;
+        let bytes = root.read_into(path, std::mem::take(room)).ok()?;
         let sha256 = Sha256::digest(&bytes).to_vec();
         SourceFile::new(encoding::decoded_whole(bytes)?, sha256, elf_files::written_ns(&found))
     }
@@ -145,6 +159,15 @@ impl SourceFile {
         let has_open_line = !text.is_empty() && !text.ends_with('\n');
         let line_count = u32::try_from(line_ends(&text) + usize::from(has_open_line)).ok()?;
         Some(SourceFile { text, line_count, sha256, written_realtime_ns })
+    }
+
+    /// Leaves its memory in `room`.
+    fn found(self, path: &str, hit: &HitFile, kept: SourceText, room: &mut Vec<u8>) -> Found {
+        let row = self.row(path, hit);
+        let may_be_whole = kept == SourceText::All && hit.is_users_own && self.text.len() <= WHOLE_BYTES_MAX;
+        let whole = may_be_whole.then(|| self.text.clone());
+        *room = self.text.into_bytes();
+        Found { row, whole }
     }
 
     /// With the lines around hits, or without any and the reason.
@@ -313,6 +336,24 @@ mod tests {
         std::fs::remove_dir_all(&folder).unwrap();
         let whole = rows.iter().filter(|row| row.chunks[0].first_line == 1).count();
         assert_eq!((rows.len(), whole, notes), (30, 20, Vec::new()));
+    }
+
+    #[test]
+    fn many_files_have_each_its_own_text_and_come_in_the_order_of_their_hits() {
+        let folder = std::env::temp_dir().join(format!("genba-sources-many-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = |number: u32| folder.join(format!("{number}.py")).to_str().unwrap().to_owned();
+        let text = |number: u32| format!("{number}\n").repeat(number as usize);
+        let mut files = BTreeMap::new();
+        for number in 1..=200 {
+            std::fs::write(path(number), text(number)).unwrap();
+            files.insert(path(number), hit(&(1..=number).collect::<Vec<u32>>(), &[]));
+        }
+        let (rows, notes) = read(&files, Places::own(&Told::new(), SourceText::All));
+        std::fs::remove_dir_all(&folder).unwrap();
+        let stored = rows.iter().map(|row| (row.path.clone(), row.lines, row.chunks[0].text.clone()));
+        assert!(stored.eq((1..=200).rev().map(|number| (path(number), number, text(number)))));
+        assert_eq!(notes, Vec::<String>::new());
     }
 
     #[test]

@@ -1,0 +1,57 @@
+//! Work on many files at once: a reader waits for it at the end of a run.
+//! Owns: how many threads do it, and the order of what they give. Never: begins a thread for a few files.
+
+use std::num::NonZero;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// One more thread is begun for as many.
+const ITEMS_OF_A_THREAD_MIN: usize = 32;
+
+/// What `work` gives for each item, in their order. A thread lends it the same memory each time: else the kernel would give new memory for each
+/// item, and take it back.
+pub fn each<Item: Sync, Found: Send>(items: &[Item], work: impl Fn(&Item, &mut Vec<u8>) -> Found + Sync) -> Vec<Found> {
+    let threads = match items.len() / ITEMS_OF_A_THREAD_MIN {
+        0 | 1 => 1,
+        most => thread::available_parallelism().map_or(1, NonZero::get).min(most),
+    };
+    let next = AtomicUsize::new(0);
+    let some = || {
+        let (mut done, mut room) = (Vec::new(), Vec::new());
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = items.get(at) else { return done };
+            done.push((at, work(item, &mut room)));
+        }
+    };
+    let mut found: Vec<(usize, Found)> = thread::scope(|scope| {
+        // As many as are to be had.
+        let others: Vec<_> =
+            (1..threads).filter_map(|_| thread::Builder::new().spawn_scoped(scope, some).ok()).collect();
+        let mut done = some();
+        done.extend(others.into_iter().flat_map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic))));
+        done
+    });
+    found.sort_unstable_by_key(|&(at, _)| at);
+    found.into_iter().map(|(_, found)| found).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ITEMS_OF_A_THREAD_MIN, each};
+
+    #[test]
+    fn what_is_found_comes_in_the_order_of_the_items() {
+        for count in [0, 1, ITEMS_OF_A_THREAD_MIN, 20 * ITEMS_OF_A_THREAD_MIN] {
+            let items: Vec<usize> = (0..count).collect();
+            let found = each(&items, |&item, room| {
+                room.push(0);
+                (item, room.len())
+            });
+            assert!(found.iter().map(|&(item, _)| item).eq(0..count));
+            let used_again = found.iter().filter(|&&(_, uses)| uses > 1).count();
+            assert!(used_again + 1 >= count.min(2), "{used_again} of {count}");
+        }
+    }
+}
