@@ -132,6 +132,16 @@ impl Descriptor {
         }
     }
 
+    /// When its content changed last: seconds and nanoseconds of CLOCK_REALTIME.
+    #[must_use]
+    pub fn written(&self) -> Option<(i64, i64)> {
+        // SAFETY: writes one stat on this stack.
+        unsafe {
+            let mut found: libc::stat = core::mem::zeroed();
+            (libc::fstat(self.0, &raw mut found) == 0).then_some((found.st_mtime, found.st_mtime_nsec))
+        }
+    }
+
     /// How long a file of this kind is (`S_IFREG`, `S_IFDIR`), when it is the user's own and nobody else may write to it.
     #[must_use]
     pub fn private_bytes(&self, kind: u32) -> Option<usize> {

@@ -112,12 +112,13 @@ impl Kept {
         folder.put(&name(".", slot), &name("", slot), &bytes);
     }
 
-    /// The first that is free or has this key; else the first.
+    /// The first that is free or has this key; else the one that was written longer ago, which may be nobody's any more.
     fn slot_for(&self, folder: &Descriptor, key: Key) -> u64 {
         let (Agent(agent), Key([build_id, hash])) = (self.agent, key);
         let slots = key.slots(self.agent);
         let is_open = |slot: u64| holder(folder, slot).is_none_or(|holder| holder == [agent, build_id, hash]);
-        slots.into_iter().find(|&slot| is_open(slot)).unwrap_or(slots[0])
+        let oldest = || slots.into_iter().min_by_key(|&slot| open(folder, slot).and_then(|file| file.written()));
+        slots.into_iter().find(|&slot| is_open(slot)).or_else(oldest).unwrap_or(slots[0])
     }
 
     fn folder(&self) -> Option<Descriptor> {
@@ -329,10 +330,29 @@ mod tests {
         }
         assert!(pair.iter().all(|key| kept.read(*key).is_some()));
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2, "each in one place");
-        // A third one, with no free place, takes the first.
+        // A third one, with no free place, takes the older.
         let third = keys.find(|key| slots(*key)[1] == slots(pair[1])[1]).unwrap();
         kept.write(third, &compiled());
         assert!(kept.read(third).is_some() && kept.read(pair[0]).is_none() && kept.read(pair[1]).is_some());
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_file_in_use_takes_the_place_of_one_that_was_written_long_ago() {
+        let folder = temporary("long-ago");
+        let kept = beside(&folder, "one");
+        let slots = |key: Key| key.slots(kept.agent);
+        let mut keys = (0..).map(|hash| Key([1, hash]));
+        let mut beginning_at = |slot| keys.find(|key| slots(*key)[0] == slot && slots(*key)[1] != slot).unwrap();
+        let used = [beginning_at(7), beginning_at(7)];
+        let unused = beginning_at(slots(used[1])[1]);
+        kept.write(unused, &compiled());
+        let file = std::fs::File::options().write(true).open(first_file(&folder, "", &kept, unused)).unwrap();
+        file.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(3600)).unwrap();
+        for key in used.into_iter().chain(used) {
+            kept.write(key, &compiled());
+        }
+        assert!(used.iter().all(|key| kept.read(*key).is_some()) && kept.read(unused).is_none());
         std::fs::remove_dir_all(&folder).unwrap();
     }
 
