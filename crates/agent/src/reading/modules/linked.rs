@@ -109,14 +109,28 @@ impl Listing {
     /// one. Then a known file that was in that list is the same, and its notes are not read again: a program that imports a hundred libraries changes
     /// the list a hundred times.
     pub(super) fn files<'a>(&'a self, known: &'a [Module], none_went: bool) -> impl Iterator<Item = Found> + 'a {
+        // Most known files are in the order of this list.
+        let mut next = 0;
         self.files.iter().filter_map(move |noted| {
             let name = String::from_utf8_lossy(&self.names[noted.name.clone()]);
-            found(noted.bias, &self.headers[noted.headers.clone()], &name, (known, none_went))
+            let headers = &self.headers[noted.headers.clone()];
+            let found = found(noted.bias, headers, &name, (known, none_went), next);
+            if let Some(Found::Known(index)) = &found {
+                next = index + 1;
+            }
+            found
         })
     }
 }
 
-fn found(bias: u64, headers: &[libc::Elf64_Phdr], name: &str, (known, none_went): (&[Module], bool)) -> Option<Found> {
+/// `next`: the position of the known file that it probably is.
+fn found(
+    bias: u64,
+    headers: &[libc::Elf64_Phdr],
+    name: &str,
+    (known, none_went): (&[Module], bool),
+    next: usize,
+) -> Option<Found> {
     const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
     const NOTE_BYTES_MAX: u64 = 1 << 16;
     let place = |header: &libc::Elf64_Phdr| {
@@ -134,8 +148,13 @@ fn found(bias: u64, headers: &[libc::Elf64_Phdr], name: &str, (known, none_went)
     }
     // Of most files nothing else has to be known: each change of the list brings one.
     let has_stayed = |known: &Module| known.mapped && (known.bias, known.start) == (bias, start);
-    if none_went && let Some(index) = known.iter().position(has_stayed) {
-        return Some(Found::Known(index));
+    if none_went {
+        if known.get(next).is_some_and(has_stayed) {
+            return Some(Found::Known(next));
+        }
+        if let Some(index) = known.iter().position(has_stayed) {
+            return Some(Found::Known(index));
+        }
     }
     let (mut data, mut segments, mut notes) = (Vec::new(), Vec::new(), Vec::new());
     let (mut build_id, mut header_address) = (Vec::new(), None);
