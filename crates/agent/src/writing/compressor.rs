@@ -2,11 +2,13 @@
 //! Owns: one compression context. Never: calls malloc through zstd, or allocates anything but its workspace and the frame.
 
 use std::ffi::c_void;
+use std::mem::MaybeUninit;
 
 /// A zstd context in a workspace of our own: zstd allocates nothing. The default one has none, and compresses nothing.
 #[derive(Default)]
 pub struct Compressor {
-    workspace: Vec<u64>,
+    /// As zstd leaves it: of its pages, those that it never uses are none of the process's memory.
+    workspace: Box<[MaybeUninit<u64>]>,
 }
 
 impl Compressor {
@@ -17,7 +19,7 @@ impl Compressor {
     pub fn new() -> Compressor {
         // SAFETY: a pure function of the level.
         let workspace_bytes = unsafe { zstd_sys::ZSTD_estimateCCtxSize(Self::LEVEL) };
-        Compressor { workspace: vec![0; workspace_bytes.div_ceil(8)] }
+        Compressor { workspace: Box::new_uninit_slice(workspace_bytes.div_ceil(8)) }
     }
 
     /// One zstd frame of the pieces, each in blocks of its own; `None` when zstd fails, which it cannot with room for the
