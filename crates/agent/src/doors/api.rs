@@ -272,7 +272,11 @@ pub(super) fn start(text: &str, beginner: Beginner) -> (Outcome, Text) {
         }
     }
     match turn.ask(Order::Greet, None, WAIT_NS_MAX) {
-        Answer::Done(_) => done(),
+        Answer::Done(_) => {
+            // The sampler has its files. A thread that becomes another user may have put some there after it had looked for them.
+            files_over_fork::leave();
+            done()
+        }
         Answer::Ended => refused("the sampler ended at once: it got no thread or no table of descriptors"),
         Answer::Late => {
             // Whoever is told that there is no recording must not have one.

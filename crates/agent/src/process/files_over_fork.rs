@@ -124,8 +124,10 @@ pub fn carry() {
         if let Some(Files { recording, proc: Some(proc) }) = Files::by_path() {
             for (slot, descriptor) in CARRIED.iter().zip([recording, proc]) {
                 let number = descriptor.moved_up(HIGH).into_number();
-                if slot.compare_exchange(-1, number, SeqCst, SeqCst).is_err() {
-                    // Another thread's is there.
+                let is_put = slot.compare_exchange(-1, number, SeqCst, SeqCst).is_ok();
+                // Else another thread's is there. A sampler that has got its files meanwhile needs none, and nobody may clear the table any more.
+                let stays = is_put && (is_awaited() || slot.compare_exchange(number, -1, SeqCst, SeqCst).is_err());
+                if !stays {
                     drop(Descriptor::from_number(number));
                 }
             }
