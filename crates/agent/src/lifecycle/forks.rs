@@ -109,7 +109,10 @@ pub(super) extern "C" fn after_in_child() {
         LIFE.disown();
         if !(went_without && follows && begin_anew()) {
             collections::rest();
-            files_over_fork::leave();
+            // A thread of the parent's was about to begin: this child still awaits its interpreter (awaited.rs).
+            if !files_over_fork::is_awaited() {
+                files_over_fork::leave();
+            }
         }
     }
     errno::set(errno);
