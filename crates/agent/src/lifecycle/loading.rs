@@ -87,7 +87,8 @@ pub fn announce(session: &Session, version: &str, reason: &str) {
     let start = proto::Start { refused: format!("{version}: {reason}"), ..describe(session, version) };
     let Ok(out) = CString::new(session.out.as_bytes()) else { return };
     let mut recorder = Recorder::new(random_key(), start);
-    let opened = Descriptor::open_at(None, &out, libc::O_WRONLY | libc::O_APPEND).ok();
-    recorder.set_file(opened.or_else(files_over_fork::take_recording));
+    // In another root the path may lead to a file of the program's.
+    let carried = files_over_fork::take_recording();
+    recorder.set_file(carried.or_else(|| Descriptor::open_at(None, &out, libc::O_WRONLY | libc::O_APPEND).ok()));
     without_file_size_signal(|| recorder.announce());
 }
