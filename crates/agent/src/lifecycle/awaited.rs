@@ -10,6 +10,7 @@ use crate::process::mailbox::MAILBOX;
 use crate::process::room;
 use crate::reading::modules;
 use crate::system::symbols;
+use crate::system::threads::ends;
 use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::SeqCst};
 
@@ -52,9 +53,13 @@ extern "C" fn forked() {
 
 /// Before a call that may take the way to the recording from this process: where a libpython is loaded that has run nothing yet, the recording is
 /// opened now. It may be called in a signal handler, or in the child of a process with threads: no memory is taken, and `errno` stays as it is. The
-/// one lock, that of the linker's list, is none that a fork has lost, and its holder may take it once more.
+/// one lock, that of the linker's list, is none that a fork has lost, and its holder may take it once more. A seccomp filter of the program's own
+/// may kill for a system call that the program does not make: then nothing is done.
 pub fn keep_way() {
-    if files_over_fork::is_awaited() && modules::sees_linker_lock() && symbols::has_libpython() {
+    if ends::is_filtered() || !files_over_fork::is_awaited() {
+        return;
+    }
+    if modules::sees_linker_lock() && symbols::has_libpython() {
         files_over_fork::carry();
     }
 }

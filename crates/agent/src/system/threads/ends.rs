@@ -68,7 +68,13 @@ pub fn want(wanted: bool) {
 
 #[must_use]
 pub fn are_wanted() -> bool {
-    WANTED.load(SeqCst) && !IS_FILTERED.load(SeqCst)
+    WANTED.load(SeqCst) && !is_filtered()
+}
+
+/// Whether the program may have set such filters.
+#[must_use]
+pub fn is_filtered() -> bool {
+    IS_FILTERED.load(SeqCst)
 }
 
 /// Nobody tells an end any more, in this process and in those that it forks.
