@@ -124,7 +124,8 @@ pub fn carry() {
         if let Some(Files { recording, proc: Some(proc) }) = Files::by_path() {
             for (slot, descriptor) in CARRIED.iter().zip([recording, proc]) {
                 let number = descriptor.moved_up(HIGH).into_number();
-                let is_put = slot.compare_exchange(-1, number, SeqCst, SeqCst).is_ok();
+                // A lower one, where the limit allows no other, is among those that the program closes and gets anew, standard output's, say.
+                let is_put = number >= HIGH && slot.compare_exchange(-1, number, SeqCst, SeqCst).is_ok();
                 // Else another thread's is there. A sampler that has got its files meanwhile needs none, and nobody may clear the table any more.
                 let stays = is_put && (is_awaited() || slot.compare_exchange(number, -1, SeqCst, SeqCst).is_err());
                 if !stays {
