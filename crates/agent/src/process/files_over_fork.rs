@@ -376,6 +376,8 @@ mod tests {
         assert_eq!(numbers(), None, "another one begins");
         nobody_waits();
         assert!(!is_awaited());
+        carry();
+        assert_eq!(CARRIED.each_ref().map(|slot| slot.load(SeqCst)), [-1, -1], "a sampler has its files");
         std::fs::remove_file(&file).unwrap();
     }
 }
