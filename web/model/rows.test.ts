@@ -30,7 +30,7 @@ function recorded(text: string, rows: readonly Said[], verdict?: unknown): Recor
 }
 function checkChains(text: string, rows: readonly Said[], expected: string[]): void {
   const recording = recorded(text, rows);
-  const marked = whereRows(buildTree(recording.profile), recording, "cpu").map(({ chain, split }) =>
+  const marked = whereRows(buildTree(recording.profile), recording, "cpu").map(({ linked }) => linked()).map(({ chain, split }) =>
     [...chain, ...split.map(({ link }) => link)].map(({ name, inferred }) => (inferred ? `~${name}` : name)).join(" "),
   );
   assert.deepEqual(marked, expected);

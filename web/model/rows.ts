@@ -15,6 +15,10 @@ export interface WhereRow {
   readonly box: BoxIndex | null;
   /** Of the same line of source as the row before. */
   readonly isFurther: boolean;
+  /** Asked for where a row is shown: a report may have a hundred thousand. */
+  readonly linked: () => Linked;
+}
+export interface Linked {
   readonly chain: readonly Link[];
   readonly split: readonly { readonly link: Link; readonly share: Share }[];
 }
@@ -37,14 +41,7 @@ export function whereRows(tree: Tree, recording: Recording, weight: Weight): Whe
   const names = new Names(frames, states);
   return besideTheirLine(recording.rows(weight)).map(({ row, isFurther }) => {
     const box = boxes.get(expressionKey(row)) ?? boxes.get(functionKey(row.function, row.file)) ?? null;
-    const isShown = row.share >= MARKED_SHARE_MIN || !row.chain.some((name) => names.isMark(name));
-    return {
-      row,
-      isFurther,
-      weight: row[weight] as number as Weighed,
-      box,
-      ...(isShown ? links({ tree, weight, names }, row, box) : { chain: [], split: [] }),
-    };
+    return { row, isFurther, weight: row[weight] as number as Weighed, box, linked: () => links({ tree, weight, names }, row, box) };
   });
 }
 
@@ -69,8 +66,9 @@ class Names {
 }
 
 /** Follows the chain through the boxes below the row's own: a name may be on the stack in one place and inferred in another. */
-function links(at: { tree: Tree; weight: Weight; names: Names }, row: Row, box: BoxIndex | null): Pick<WhereRow, "chain" | "split"> {
+function links(at: { tree: Tree; weight: Weight; names: Names }, row: Row, box: BoxIndex | null): Linked {
   const { tree, weight, names } = at;
+  if (row.share < MARKED_SHARE_MIN && row.chain.some((name) => names.isMark(name))) return { chain: [], split: [] };
   let reached = box === null ? [] : [box];
   const step = (name: string): { link: Link; boxes: BoxIndex[] } => {
     const boxes = reached.flatMap((above) => namedBelow(tree, weight, above, name));

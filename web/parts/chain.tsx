@@ -7,7 +7,8 @@ import { partWords } from "../model/words";
 /** Longer chains keep both ends, and say what is between. */
 const CHAIN_ENDS = 4;
 
-export function Chain({ row: { row, chain, split } }: { row: WhereRow }): JSX.Element | null {
+export function Chain({ row: { row, linked } }: { row: WhereRow }): JSX.Element | null {
+  const { chain, split } = linked();
   if (chain.length === 0 && split.length === 0) return null;
   const between = chain.slice(CHAIN_ENDS, -CHAIN_ENDS);
   const isLong = between.length > 1;

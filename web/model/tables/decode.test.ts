@@ -66,7 +66,8 @@ test("the rows are the report's, in each weight, tied to their boxes", () => {
   });
   const tree = buildTree(recording.profile);
   const said = (weight: "cpu" | "wall" | "samples"): string[] =>
-    whereRows(tree, recording, weight).map(({ row, box, chain, split }) => {
+    whereRows(tree, recording, weight).map(({ row, box, linked }) => {
+      const { chain, split } = linked();
       const place = box === null ? null : placeOf(tree, box);
       return `${row.expression ?? ""} ${row.share} ${place?.kind ?? "no box"} ${chain.map(({ name, tint }) => `${name}:${tint}`).join(" ")} ${row.chainShare} | ${split.map(({ link, share }) => `${link.name}:${link.tint} ${share}`).join(" ")}`;
     });
