@@ -128,6 +128,21 @@ def test_few_descriptors_leave_it_no_room(workshop: Workshop, embeds: Path) -> N
     assert "/embeds (recording out of reach)" in run.stderr, run.stderr
 
 
+def test_a_fifo_has_the_recording_s_name(workshop: Workshop, embeds: Path) -> None:
+    """The thread that becomes another user opens the recording before that: it does not wait for a reader."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can change the user")
+    home = str(Path(workshop.interpreter.path).parents[1]) if workshop.interpreter.root is None else "/usr"
+    recording = f"{workshop.place.inside}/recording-0.genba"
+    program = PROGRAM.format(extension="_json")
+    target = ["sh", "-c", 'rm "$0"; mkfifo "$0"; exec "$@"', recording, workshop.take(embeds), libpython(workshop), "becomes", program]
+    run = workshop.run_target(target, environment={"PYTHONHOME": home})
+    if run.exit_code == 5:
+        pytest.skip("this root may not read the files of all others (CAP_DAC_READ_SEARCH)")
+    assert run.stdout.strip() == "1", run.stderr
+    assert "was removed while the program ran, before anything was written into it" in run.stderr, run.stderr
+
+
 def test_a_fork_while_the_recording_begins(workshop: Workshop, embeds: Path) -> None:
     home = str(Path(workshop.interpreter.path).parents[1]) if workshop.interpreter.root is None else "/usr"
     program = PROGRAM.format(extension="_json").replace("print(1,", "print(hasattr(_json, '__file__'),")

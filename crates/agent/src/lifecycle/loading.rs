@@ -15,7 +15,6 @@ use crate::process::room;
 use crate::process::session::Session;
 use crate::reading::modules;
 use crate::system::alternate;
-use crate::system::descriptor::Descriptor;
 use crate::system::programs::environment;
 use crate::system::programs::handed;
 use crate::system::real;
@@ -89,6 +88,6 @@ pub fn announce(session: &Session, version: &str, reason: &str) {
     let mut recorder = Recorder::new(random_key(), start);
     // In another root the path may lead to a file of the program's.
     let carried = files_over_fork::take_recording();
-    recorder.set_file(carried.or_else(|| Descriptor::open_at(None, &out, libc::O_WRONLY | libc::O_APPEND).ok()));
+    recorder.set_file(carried.or_else(|| files_over_fork::recording_at(&out)));
     without_file_size_signal(|| recorder.announce());
 }

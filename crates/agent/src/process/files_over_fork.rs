@@ -14,7 +14,7 @@ use crate::system::descriptor::{Descriptor, Identity};
 use crate::system::errno;
 use crate::system::proc::{monotonic_ns, own_pid};
 use genba_bells::futex::{self, Reach};
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering::SeqCst};
 
@@ -65,7 +65,7 @@ impl Files {
     fn by_path() -> Option<Files> {
         // SAFETY: set once, never freed.
         let path = unsafe { PATH.load(SeqCst).as_ref()? };
-        let recording = Descriptor::open_at(None, path, libc::O_WRONLY | libc::O_APPEND).ok()?;
+        let recording = recording_at(path)?;
         Files::checked(recording, Descriptor::open_at(None, c"/proc", libc::O_RDONLY | libc::O_DIRECTORY).ok())
     }
 
@@ -80,6 +80,14 @@ impl Files {
         }
         (found == known()).then_some(Files { recording, proc: proc.filter(Descriptor::is_proc) })
     }
+}
+
+/// Opened for writing, if it is a regular file. O_NONBLOCK: the open does not wait for a reader where a FIFO has got the recording's name. For
+/// a regular file the flag changes nothing, so that no more calls are needed to clear it.
+#[must_use]
+pub fn recording_at(path: &CStr) -> Option<Descriptor> {
+    let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_NONBLOCK | libc::O_NOCTTY;
+    Descriptor::open_at(None, path, flags).ok().filter(Descriptor::is_regular)
 }
 
 const UNKNOWN: Identity = Identity { device: 0, inode: 0 };
@@ -159,7 +167,7 @@ pub fn take_recording() -> Option<Descriptor> {
 
 /// What `remember` was told last.
 #[must_use]
-pub fn path() -> Option<&'static std::ffi::CStr> {
+pub fn path() -> Option<&'static CStr> {
     // SAFETY: never freed.
     unsafe { PATH.load(SeqCst).as_ref() }.map(|path| path.as_c_str())
 }
@@ -321,6 +329,7 @@ fn is_recording(descriptor: &Descriptor) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
     /// One test for all, since what it looks at is the process's.
     #[test]
@@ -372,12 +381,33 @@ mod tests {
         assert!(is_carried(), "the program had closed one");
         remember(path);
         assert!(is_carried(), "the recording begins for which they are there");
-        remember(c"/dev/null".to_owned());
+        let other = std::env::temp_dir().join(format!("genba-other-{}", std::process::id()));
+        std::fs::write(&other, "").unwrap();
+        remember(CString::new(other.to_str().unwrap()).unwrap());
         assert_eq!(numbers(), None, "another one begins");
         nobody_waits();
         assert!(!is_awaited());
         carry();
         assert_eq!(CARRIED.each_ref().map(|slot| slot.load(SeqCst)), [-1, -1], "a sampler has its files");
+        what_has_the_recordings_name_and_is_no_file(&other);
         std::fs::remove_file(&file).unwrap();
+    }
+
+    fn what_has_the_recordings_name_and_is_no_file(place: &Path) {
+        std::fs::remove_file(place).unwrap();
+        let path = CString::new(place.to_str().unwrap()).unwrap();
+        // SAFETY: the path ends in NUL.
+        assert_eq!(unsafe { libc::mkfifo(path.as_ptr(), 0o600) }, 0);
+        remember(path.clone());
+        awaits();
+        // Would wait for a reader.
+        carry();
+        assert_eq!(numbers(), None);
+        let reader = Descriptor::open_at(None, &path, libc::O_RDONLY | libc::O_NONBLOCK).unwrap();
+        carry();
+        assert_eq!(numbers(), None, "genba's blocks are for nobody who reads a FIFO");
+        drop(reader);
+        nobody_waits();
+        std::fs::remove_file(place).unwrap();
     }
 }

@@ -132,6 +132,15 @@ impl Descriptor {
         }
     }
 
+    #[must_use]
+    pub fn is_regular(&self) -> bool {
+        // SAFETY: writes one stat on this stack.
+        unsafe {
+            let mut found: libc::stat = core::mem::zeroed();
+            libc::fstat(self.0, &raw mut found) == 0 && found.st_mode & libc::S_IFMT == libc::S_IFREG
+        }
+    }
+
     /// When its content changed last: seconds and nanoseconds of CLOCK_REALTIME.
     #[must_use]
     pub fn written(&self) -> Option<(i64, i64)> {
