@@ -81,13 +81,18 @@ fn on_load_with_room() {
     }
 }
 
-/// One block that says why this process is not sampled. The descriptor is open for a moment only.
+/// One block that says why this process is not sampled. The descriptor is open for a moment only. A process that cannot open its recording is
+/// counted in the run's table, as one that would be sampled is.
 pub fn announce(session: &Session, version: &str, reason: &str) {
     let start = proto::Start { refused: format!("{version}: {reason}"), ..describe(session, version) };
     let Ok(out) = CString::new(session.out.as_bytes()) else { return };
-    let mut recorder = Recorder::new(random_key(), start);
     // In another root the path may lead to a file of the program's.
     let carried = files_over_fork::take_recording();
-    recorder.set_file(carried.or_else(|| files_over_fork::recording_at(&out)));
+    let Some(recording) = carried.or_else(|| files_over_fork::recording_at(&out)) else {
+        handed::count_out_of_reach(&start.executable);
+        return;
+    };
+    let mut recorder = Recorder::new(random_key(), start);
+    recorder.set_file(Some(recording));
     without_file_size_signal(|| recorder.announce());
 }

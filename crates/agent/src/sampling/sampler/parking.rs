@@ -12,7 +12,6 @@ use crate::system::proc::monotonic_ns;
 use crate::system::programs::handed;
 use crate::system::tasks::Tasks;
 use crate::writing::outcomes::{Dropped, Refused};
-use genba_bells::programs::Reason;
 use genba_format::proto;
 use genba_signal::handler::SHARED;
 use std::sync::atomic::Ordering::SeqCst;
@@ -70,8 +69,9 @@ impl Sampler {
     pub(super) fn take_recording(&mut self, recording: Option<Descriptor>) -> bool {
         let is_unwritten = recording.is_none() && !self.recorder.is_started();
         self.recorder.set_file(recording);
-        let Some(programs) = handed::programs().filter(|_| is_unwritten) else { return true };
-        programs.add(Reason::RecordingOutOfReach, self.start.executable.as_bytes());
+        if !is_unwritten || !handed::count_out_of_reach(&self.start.executable) {
+            return true;
+        }
         // As in a forked child that nobody follows: its parent's callables are in its interpreter, too.
         collections::rest();
         false

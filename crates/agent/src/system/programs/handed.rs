@@ -1,14 +1,17 @@
 //! What this process got from `genba run` and hands on: its libraries, its session, the list of programs that cannot have them.
 //! Owns: those three, for the life of the process. Never: changes them after `main` has begun.
 
+use crate::system::own_ids::own_pid;
 use crate::system::programs::environment;
 use crate::system::programs::words::{PRELOAD, SESSION, is_own};
-use genba_bells::programs::Programs;
+use genba_bells::programs::{Programs, Reason};
 use std::ffi::CString;
-use std::sync::atomic::{AtomicPtr, Ordering::SeqCst};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::SeqCst};
 
 static HANDED: AtomicPtr<Handed> = AtomicPtr::new(core::ptr::null_mut());
 static PROGRAMS: AtomicPtr<Programs> = AtomicPtr::new(core::ptr::null_mut());
+/// The process that is counted as one that cannot open its recording; 0: none.
+static OUT_OF_REACH: AtomicU32 = AtomicU32::new(0);
 
 /// Both as words of an environment.
 pub struct Handed {
@@ -50,4 +53,31 @@ pub fn handed() -> Option<&'static Handed> {
 pub fn programs() -> Option<&'static Programs> {
     // SAFETY: a part of the run's table, whose mapping stays for the life of the process.
     unsafe { PROGRAMS.load(SeqCst).as_ref() }
+}
+
+/// This process, which runs that program, cannot open its recording. Counted once: the sampler may find that first, and then the thread that began
+/// the sampler. False: there is nowhere to count it.
+pub fn count_out_of_reach(executable: &str) -> bool {
+    let Some(programs) = programs() else { return false };
+    let process = own_pid();
+    if OUT_OF_REACH.swap(process, SeqCst) != process {
+        programs.add(Reason::RecordingOutOfReach, executable.as_bytes());
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{count_in, count_out_of_reach};
+    use genba_bells::programs::{Programs, Reason};
+
+    #[test]
+    fn a_process_that_cannot_open_its_recording_is_counted_once() {
+        static OF_RUN: Programs = Programs::new();
+        count_in(&OF_RUN);
+        assert!(count_out_of_reach("/bin/embeds") && count_out_of_reach("/bin/embeds"));
+        let (started, _) = OF_RUN.started();
+        let counted: Vec<_> = started.iter().filter(|row| row.reason == Reason::RecordingOutOfReach).collect();
+        assert_eq!(counted.iter().map(|row| row.count).collect::<Vec<_>>(), [1], "{counted:?}");
+    }
 }
