@@ -5,6 +5,7 @@
 pub mod entering;
 pub mod family;
 pub mod left_behind;
+pub mod missed;
 pub mod permission;
 pub mod placed;
 mod remote_exec;
@@ -41,6 +42,7 @@ use crate::words::progress::during;
 use crate::words::refused::refused;
 use entering::Entering;
 use family::Family;
+use missed::Missed;
 use placed::Place;
 use visiting::Visiting;
 
@@ -49,7 +51,8 @@ const LOOKED_EVERY: Duration = Duration::from_millis(100);
 /// The agent asks for the lock 20 times a second.
 const ENDED_MAX: Duration = Duration::from_secs(5);
 const ABSENT_LOOKS: u32 = 5;
-/// The line on stdout, with `--until-stdin-ends`, when the agent has begun: for `genba top`, whatever the user is told on stderr.
+/// The line on stdout, with `--until-stdin-ends`, when the agent has begun: for `genba top`, whatever the user is told on stderr. Behind it comes a
+/// line for each process that is missed (missed.rs).
 pub const BEGAN: &str = "began\n";
 
 #[derive(Args)]
@@ -62,7 +65,7 @@ pub struct Arguments {
     #[command(flatten)]
     recording: RecordingOptions,
 
-    /// The recording ends when stdin does, and stdout says when it has begun: genba top holds their other ends
+    /// The recording ends when stdin does, and stdout says when it has begun and which processes it misses: genba top holds their other ends
     #[arg(long, hide = true)]
     until_stdin_ends: bool,
 
@@ -186,7 +189,7 @@ fn record(arguments: &Arguments, interpreter: Interpreter, output: &Output) -> R
     let mut family = Family::of(pid, identity, options.records_children());
     drop(interpreter);
     let began = Instant::now();
-    let mut notes = family.enter_new(&entering);
+    let mut notes = noted(arguments, &family.enter_new(&entering));
     let mut looked = Instant::now();
     let deadline = options.duration.map(|duration_ns| began + Duration::from_nanos(duration_ns));
     while !asked_to_end.load(Ordering::Relaxed)
@@ -205,7 +208,7 @@ fn record(arguments: &Arguments, interpreter: Interpreter, output: &Output) -> R
         looked = Instant::now();
         // What cannot be written now is tried again.
         let _ = place.bring(output);
-        notes.extend(family.enter_new(&entering));
+        notes.extend(noted(arguments, &family.enter_new(&entering)));
         if entering.has_bolted.get() {
             visiting.set(&family.all());
         }
@@ -230,6 +233,15 @@ fn record(arguments: &Arguments, interpreter: Interpreter, output: &Output) -> R
         notes.push(format!("the recording is cut: {failure}"));
     }
     Ok(Recorded { wall, ended_ns, root, identity, heaps, notes })
+}
+
+/// Their words for the end. `genba top` is told at once.
+fn noted(arguments: &Arguments, missed: &[Missed]) -> Vec<String> {
+    if arguments.until_stdin_ends {
+        // Without a reader the recording goes on until its stdin ends, too.
+        missed.iter().for_each(|one| drop(read::print(&one.line())));
+    }
+    missed.iter().map(Missed::words).collect()
 }
 
 /// Names, sources and the report, as after `genba run`.

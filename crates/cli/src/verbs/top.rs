@@ -90,13 +90,16 @@ pub fn top(arguments: &Arguments) -> Result<ExitCode, Failure> {
         .map_err(|error| Failure::ours(format!("genba's own thread cannot be started: {error}")))
         .map_err(|failure| with_program(failure, beside.as_ref()))?;
     let mut screen = Screen::take().map_err(of_system).map_err(|failure| with_program(failure, beside.as_ref()))?;
-    let end = show(&mut screen, &mut model, &follower);
+    let end = show(&mut screen, &mut model, &follower, beside.as_ref());
     drop(screen);
     let Follower { wishes, news, thread } = follower;
     drop((wishes, news));
     let farewell = farewell(&model, &starting::shown(&path), beside.as_ref());
     if let Some(Beside::Attaching(attaching)) = beside {
-        during("naming C functions", || attaching.end());
+        let said = during("naming C functions", || attaching.end());
+        if !said.trim().is_empty() {
+            say(said.trim_end());
+        }
     }
     let end = end.map_err(of_system)?;
     // Whoever waits for names would have to wait for nothing: the process ends with the thread.
@@ -119,7 +122,7 @@ fn with_program(failure: Failure, beside: Option<&Beside>) -> Failure {
 }
 
 /// Until a key or a signal ends it.
-fn show(screen: &mut Screen, model: &mut Model, follower: &Follower) -> std::io::Result<End> {
+fn show(screen: &mut Screen, model: &mut Model, follower: &Follower, beside: Option<&Beside>) -> std::io::Result<End> {
     let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let palette = if is_plain { Palette::Plain } else { Palette::Colour };
     let mut is_stale = true;
@@ -156,6 +159,12 @@ fn show(screen: &mut Screen, model: &mut Model, follower: &Follower) -> std::io:
                 Ok(news) => is_stale |= take(model, news),
                 Err(TryRecvError::Empty) => break,
                 Err(TryRecvError::Disconnected) => return Ok(End::Quit),
+            }
+        }
+        if let Some(Beside::Attaching(attaching)) = beside {
+            for missed in attaching.missed() {
+                model.miss(missed);
+                is_stale = true;
             }
         }
     }

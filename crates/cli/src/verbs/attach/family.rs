@@ -15,6 +15,7 @@ use genba_process::threads;
 use genba_profile::figures;
 
 use super::entering::Entering;
+use super::missed::Missed;
 
 /// What the kernel calls the agent's thread.
 const THREAD_NAME: &str = "genba";
@@ -48,12 +49,12 @@ impl Family {
         Family { pid, root, has_children, known, starting, ended: 0, has_left: false }
     }
 
-    /// Enters descendants that were not there before and that no agent of theirs records, and programs that were not. What could not be entered, in
-    /// words.
-    pub fn enter_new(&mut self, entering: &Entering) -> Vec<String> {
+    /// Enters descendants that were not there before and that no agent of theirs records, and programs that were not. Those that could not be
+    /// entered.
+    pub fn enter_new(&mut self, entering: &Entering) -> Vec<Missed> {
         self.known.retain(|_, identity| identity.is_same_process());
         self.starting.retain(|_, (identity, ..)| identity.is_same_process());
-        let mut notes = Vec::new();
+        let mut all_missed = Vec::new();
         for pid in self.all() {
             if self.is_known(pid) || has_agent_thread(pid) || is_copy_of_heap(pid) {
                 continue;
@@ -76,7 +77,7 @@ impl Family {
                         {
                             self.known.remove(&pid);
                         }
-                        Err(failure) => notes.push(format!("process {pid} is not recorded: {failure}")),
+                        Err(failure) => all_missed.push(Missed { pid, why: failure.to_string() }),
                     }
                 }
                 // It may be about to become a Python.
@@ -87,11 +88,11 @@ impl Family {
                     if self.may_be_starting(pid, Identity::of(pid), &refusal.to_string()) => {}
                 Err(refusal) => {
                     self.known.insert(pid, Identity::of(pid));
-                    notes.push(format!("process {pid} is not recorded: {refusal}"));
+                    all_missed.push(Missed { pid, why: refusal.to_string() });
                 }
             }
         }
-        notes
+        all_missed
     }
 
     /// How often one program was looked at is counted here.
@@ -126,7 +127,7 @@ impl Family {
             !self.is_known(**pid) && identity.is_still() && is_alive(**pid)
         };
         let notes = self.starting.iter().filter(is_out);
-        notes.map(|(pid, (_, _, why))| format!("process {pid} is not recorded: {why}")).collect()
+        notes.map(|(&pid, (_, _, why))| Missed { pid, why: why.clone() }.words()).collect()
     }
 
     /// What is to be said of the process itself, if it runs another program.

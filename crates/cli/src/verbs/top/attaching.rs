@@ -4,12 +4,15 @@
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::JoinHandle;
 
 use genba_process::interpreter::{self, Interpreter};
 
 use super::passed::Passed;
 use crate::recording::output::{Holds, Output};
+use crate::verbs::attach::missed::Missed;
 use crate::verbs::attach::{BEGAN, entering, family};
 use crate::words::failure::{self, Failure};
 use crate::words::refused::refused;
@@ -17,6 +20,9 @@ use crate::words::refused::refused;
 pub struct Attaching {
     child: Child,
     pub recording: PathBuf,
+    missed: Receiver<Missed>,
+    /// What it says on stderr, when it has ended.
+    said: JoinHandle<String>,
 }
 
 impl Attaching {
@@ -49,16 +55,16 @@ impl Attaching {
             .spawn()
             .map_err(cannot)?;
         let no_pipe = || Failure::ours("genba attach has no pipe");
-        let mut stdout = child.stdout.take().ok_or_else(no_pipe)?;
+        let mut stdout = BufReader::new(child.stdout.take().ok_or_else(no_pipe)?);
         let mut stderr = child.stderr.take().ok_or_else(no_pipe)?;
-        // What it says when all went well is not shown: the screen showed it.
+        // Shown when the screen is gone: without the report and its size, which the screen showed (`--quiet`).
         let said = std::thread::spawn(move || {
             let mut words = Vec::new();
             let _ = stderr.read_to_end(&mut words);
             String::from_utf8_lossy(&words).into_owned()
         });
         let mut first = String::new();
-        let has_begun = BufReader::new(&mut stdout).read_line(&mut first).is_ok() && first == BEGAN;
+        let has_begun = stdout.read_line(&mut first).is_ok() && first == BEGAN;
         if !has_begun {
             let _ = child.wait();
             output.give_up();
@@ -71,16 +77,35 @@ impl Attaching {
                 None => failure.detail(line),
             }));
         }
-        Ok(Attaching { child, recording: output.path })
+        Ok(Attaching { child, recording: output.path, missed: missed_of(stdout), said })
+    }
+
+    /// The processes that it could not record, each once.
+    pub fn missed(&self) -> impl Iterator<Item = Missed> {
+        self.missed.try_iter()
     }
 
     pub fn path(&self) -> &Path {
         &self.recording
     }
 
-    /// Ends the recording in order, with names and sources; the process goes on.
-    pub fn end(mut self) {
+    /// Ends the recording in order, with names and sources; the process goes on. What there is to be said of it, in words.
+    pub fn end(mut self) -> String {
         drop(self.child.stdin.take());
         let _ = self.child.wait();
+        self.said.join().unwrap_or_default()
     }
+}
+
+/// Read to its end, also when nobody asks any more: the other genba must not wait for room in the pipe.
+fn missed_of(stdout: BufReader<ChildStdout>) -> Receiver<Missed> {
+    let (send, missed) = channel();
+    std::thread::spawn(move || {
+        for line in stdout.lines().map_while(Result::ok) {
+            if let Some(one) = Missed::of_line(&line) {
+                let _ = send.send(one);
+            }
+        }
+    });
+    missed
 }

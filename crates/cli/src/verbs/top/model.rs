@@ -12,6 +12,7 @@ use regex::Regex;
 
 use super::follower::{Picture, Status, Wish};
 use crate::read::pattern;
+use crate::verbs::attach::missed::Missed;
 
 /// Pressing `w` goes from one to the next.
 const WINDOWS_NS: [Option<u64>; 3] = [None, Some(10_000_000_000), Some(60_000_000_000)];
@@ -76,6 +77,8 @@ pub struct Model {
     /// On the screen; whoever draws sets it.
     pub page_rows: usize,
     pub status: Status,
+    /// Processes that are not in the recording, the newest last.
+    pub missed: Vec<Missed>,
     pub picture: Option<Picture>,
     /// The picture is of another view: it has no rows of this one.
     pub awaits_rows: bool,
@@ -100,6 +103,7 @@ impl Model {
             first: 0,
             page_rows: PAGE_ROWS,
             status: Status::default(),
+            missed: Vec::new(),
             picture: None,
             awaits_rows: false,
         }
@@ -152,6 +156,12 @@ impl Model {
             self.selected = place.unwrap_or(self.selected);
         }
         self.keep_selected_in_rows();
+    }
+
+    /// A number that is told again is that of the same process, which has become another program, or of a later one.
+    pub fn miss(&mut self, missed: Missed) {
+        self.missed.retain(|one| one.pid != missed.pid);
+        self.missed.push(missed);
     }
 
     /// Those that the filter keeps, in order.

@@ -88,7 +88,7 @@ fn cpu(picture: &Picture, width: usize, palette: Palette) -> Line<'static> {
 
 /// What went wrong, in words.
 fn notices(model: &Model) -> Vec<String> {
-    let mut notices = Vec::new();
+    let mut notices: Vec<String> = missed(model).into_iter().collect();
     match model.status.fate {
         Fate::Same => {}
         Fate::Truncated => {
@@ -109,4 +109,14 @@ fn notices(model: &Model) -> Vec<String> {
         notices.push(format!("and {} faults more (genba check lists them)", faults.len() - FAULTS_MAX));
     }
     notices
+}
+
+/// Of several processes the newest one's reason: the screen has no room for more, and all are told when it is gone.
+fn missed(model: &Model) -> Option<String> {
+    let last = model.missed.last()?;
+    let (pid, why) = (last.pid, last.in_short());
+    Some(match model.missed.len() {
+        1 => format!("process {pid} is not recorded: {why}"),
+        processes => format!("{processes} processes are not recorded; the last one is {pid}: {why}"),
+    })
 }

@@ -2,6 +2,7 @@
 
 use super::{Palette, draw};
 use crate::files::growing_file::Fate;
+use crate::verbs::attach::missed::Missed;
 use crate::verbs::top::follower::{Picture, Status, Wish};
 use crate::verbs::top::model::{Column, Effect, Model};
 use crate::verbs::top::state::State;
@@ -428,6 +429,27 @@ fn what_became_of_the_recording() {
     assert!(with(|model| model.status.fate = Fate::Truncated).contains("the file is shorter than what was read"));
     assert!(with(|model| model.status.fate = Fate::Replaced).contains("another file has this name now"));
     assert!(with(|model| model.status.fate = Fate::Removed).contains("it was moved or removed"));
+}
+
+#[test]
+fn a_process_that_is_not_recorded_is_on_every_screen() {
+    let missed = |pid| Missed {
+        pid,
+        why: format!("error: cannot enter process {pid}\n  its libc does not export dlopen\nhint: genba knows glibc"),
+    };
+    let mut model = model();
+    model.miss(missed(9326));
+    let page = screen(&mut model, 200, 24);
+    let why = |pid| format!("cannot enter process {pid}: its libc does not export dlopen\n");
+    assert!(page.contains(&format!("\nprocess 9326 is not recorded: {}", why(9326))), "{page}");
+    model.miss(missed(9327));
+    model.miss(missed(9326));
+    press(&mut model, "?");
+    let page = screen(&mut model, 200, 24);
+    let both = format!("\n2 processes are not recorded; the last one is 9326: {}", why(9326));
+    assert!(page.contains(&both) && page.contains("freeze: nothing new is read"), "{page}");
+    let page = screen(&mut model, 40, 12);
+    assert!(page.contains("2 processes are not recorded"), "{page}");
 }
 
 #[test]
