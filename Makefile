@@ -22,7 +22,7 @@ demo: build ## build, profile casebook/bytes-slice and show where its time goes
 	@make/demo.sh
 
 # Sets the machine up, builds, and runs every part before the verdict (make/gate.py has the parts). GENBA_ALL lifts the table of tests/workshop/runs_on.py.
-test: ## every test, on the CPythons that it asks for; what failed runs once more at the end
+test: ## the tests, each on the CPythons that it asks for, without the longest; what failed runs once more at the end
 	@python3 make/gate.py test
 
 test-all: ## every test on all seven CPythons

@@ -171,7 +171,9 @@ fn without_nulls(json: &str) -> String {
         kept.push_str(&rest[..found]);
         rest = &rest[found + NULL.len()..];
         let key = kept.trim_end_matches(|letter: char| letter.is_ascii_lowercase() || letter == '_').len();
-        match kept[..key].strip_suffix('"').map(str::len) {
+        // A quote within the key itself has a backslash before it.
+        let begin = kept[..key].strip_suffix('"').filter(|before| before.ends_with(['{', ',']));
+        match begin.map(str::len) {
             Some(begin) => {
                 kept.truncate(begin);
                 if kept.ends_with(',') {
@@ -252,6 +254,7 @@ mod tests {
             (r#"[{"a":null},{"b":null,"c":[null,2]}]"#, r#"[{},{"c":[null,2]}]"#),
             (r#"{"text":"\"a\":null,","A1":null}"#, r#"{"text":"\"a\":null,","A1":null}"#),
             (r#"{"text":"a\":null"}"#, r#"{"text":"a\":null"}"#),
+            (r#"{"\"a":null,"b":1}"#, r#"{"\"a":null,"b":1}"#),
         ] {
             assert_eq!(without_nulls(json), kept);
         }
