@@ -184,6 +184,7 @@ export async function startFake({ recordings = team(), login = true, scopes = ["
     if (fourth === "events") {
       answer.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store" });
       answer.write(": hello\n\n");
+      if (recording.state === "open") answer.write(`event: grown\ndata: ${JSON.stringify({ bytes: recording.bytes, facts: recording.facts })}\n\n`);
       if (!streams.has(third)) streams.set(third, new Set());
       streams.get(third).add(answer);
       follows.emit(third);

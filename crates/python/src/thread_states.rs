@@ -210,7 +210,7 @@ fn newest_cframe<M: Memory>(memory: &M, cframe: u64, state: Address) -> Option<u
     (newest.wrapping_sub(state.0) >= THREAD_STATE_BYTES_MAX).then_some(newest)
 }
 
-/// Adds the thread states of `thread.tid` that stand at the heads of the interpreters' lists. `descriptor`: that of this thread. A list that changes
+/// Adds the thread states of `thread.tid` among the first of each interpreter's list. `descriptor`: that of this thread. A list that changes
 /// meanwhile ends the search: what it would have found is not this thread's, which stands still.
 #[inline(never)]
 fn search<M: Memory>(

@@ -48,10 +48,17 @@ function eventSource(id: string): Source {
     const close = (): void => {
       events.close();
     };
-    for (const what of ["grown", "sealed", "gone"] as const) {
-      events.addEventListener(what, () => {
-        if (what !== "grown") close();
-        hear(what);
+    // The server begins each stream with what the page shows already, also when the browser has connected again.
+    let known: string | null = null;
+    events.addEventListener("grown", ({ data }: MessageEvent<string>) => {
+      const isNews = known !== null && known !== data;
+      known = data;
+      if (isNews) hear("grown");
+    });
+    for (const end of ["sealed", "gone"] as const) {
+      events.addEventListener(end, () => {
+        close();
+        hear(end);
       });
     }
     return { canReload: () => Promise.resolve(true), close };

@@ -78,7 +78,7 @@ fn learned<'m>(root: &Root, unknown: &[Unknown<'m>]) -> Vec<(&'m HitModule, Foun
         }
     };
     thread::scope(|scope| {
-        // As many as are to be had.
+        // Fewer where the system gives no more threads.
         let others: Vec<_> =
             (1..threads).filter_map(|_| thread::Builder::new().spawn_scoped(scope, work).ok()).collect();
         // This thread's heap grows in larger steps than that of another.

@@ -26,7 +26,7 @@ pub fn each<Item: Sync, Found: Send>(items: &[Item], work: impl Fn(&Item, &mut V
         }
     };
     let mut found: Vec<(usize, Found)> = thread::scope(|scope| {
-        // As many as are to be had.
+        // Fewer where the system gives no more threads.
         let others: Vec<_> =
             (1..threads).filter_map(|_| thread::Builder::new().spawn_scoped(scope, some).ok()).collect();
         let mut done = some();
