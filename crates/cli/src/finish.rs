@@ -10,10 +10,10 @@ mod c_places;
 mod elf_files;
 mod facts;
 mod kept;
-mod kept_file;
 mod packages;
 mod pieces;
 mod root;
+mod side_by_side;
 mod sources;
 
 use std::collections::BTreeMap;

@@ -3,11 +3,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::num::NonZero;
-use std::panic::resume_unwind;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 use genba_format::proto;
 use genba_names::{KnownFunction, Names};
@@ -19,6 +15,7 @@ use super::elf_files::{self, Unread};
 use super::facts::Facts;
 use super::kept::Kept;
 use super::root::Root;
+use super::side_by_side;
 
 /// What the files tell of the addresses that were hit.
 #[derive(Default)]
@@ -44,7 +41,7 @@ pub fn find(root: &Root, modules: &BTreeMap<HitModule, HitAddresses>) -> Found {
     // The largest first: nobody waits for it at the end.
     unknown
         .sort_by_cached_key(|one| Reverse(root.metadata(Path::new(&one.module.path)).map_or(0, |found| found.len())));
-    of_modules.extend(learned(root, &unknown));
+    of_modules.extend(side_by_side::each(&unknown, 1, |one, _| (one.module, learn(root, one))));
     if let Some(kept) = unknown.iter().find_map(|one| one.kept.as_ref()) {
         kept.make_room();
     }
@@ -62,30 +59,6 @@ struct Unknown<'m> {
     module: &'m HitModule,
     hit: &'m HitAddresses,
     kept: Option<Kept>,
-}
-
-fn learned<'m>(root: &Root, unknown: &[Unknown<'m>]) -> Vec<(&'m HitModule, Found)> {
-    if unknown.is_empty() {
-        return Vec::new();
-    }
-    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(unknown.len());
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut done = Vec::new();
-        loop {
-            let Some(one) = unknown.get(next.fetch_add(1, Ordering::Relaxed)) else { return done };
-            done.push((one.module, learn(root, one)));
-        }
-    };
-    thread::scope(|scope| {
-        // Fewer where the system gives no more threads.
-        let others: Vec<_> =
-            (1..threads).filter_map(|_| thread::Builder::new().spawn_scoped(scope, work).ok()).collect();
-        // This thread's heap grows in larger steps than that of another.
-        let mut done = work();
-        done.extend(others.into_iter().flat_map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic))));
-        done
-    })
 }
 
 /// Keeps what is learned, with what was kept before.

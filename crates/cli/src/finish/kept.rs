@@ -3,6 +3,8 @@
 //! written, keeps more than `FOLDER_BYTES_MAX`, tells of a failure: without that folder everything is learned anew.
 //! Keeps: facts are those of the very file that was mapped, with the debug files that lay where they are looked for, by this genba.
 
+mod file;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
@@ -13,9 +15,9 @@ use genba_profile::hits::HitModule;
 use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
 
+use self::file::{KeptFile, encode};
 use super::elf_files::{self, LookedFor, identity};
 use super::facts::Facts;
-use super::kept_file::{KeptFile, encode};
 use super::root::Root;
 use crate::files::cache_folder::{check_owned, folders, put};
 

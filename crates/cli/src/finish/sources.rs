@@ -7,7 +7,6 @@
 pub mod encoding;
 mod line_starts;
 mod ran;
-mod side_by_side;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -23,6 +22,7 @@ use sha2::{Digest, Sha256};
 use self::line_starts::{LineStarts, line_ends};
 use super::elf_files;
 use super::root::Root;
+use super::side_by_side;
 
 /// A larger file is stored as the lines around each hit.
 const WHOLE_BYTES_MAX: usize = 256 << 10;
@@ -33,6 +33,8 @@ const FILE_BYTES_MAX: u64 = 32 << 20;
 const LINES_AROUND: u32 = 20;
 /// What is found in so many files is in memory before it is known whether there is room for it.
 const FILES_AT_ONCE: usize = 1024;
+/// One more thread reads for as many.
+const FILES_OF_A_THREAD_MIN: usize = 32;
 
 /// Texts by path, of sources that are no files: a notebook's cells.
 pub type Told = BTreeMap<String, String>;
@@ -78,7 +80,7 @@ pub fn read(files: &BTreeMap<String, HitFile>, from: Places<'_>) -> (Vec<proto::
     // What may become whole, by the position of its row.
     let mut own: Vec<(usize, String)> = Vec::new();
     for some in by_importance.chunks(FILES_AT_ONCE) {
-        let found = side_by_side::each(some, |&(path, hit), room| {
+        let found = side_by_side::each(some, FILES_OF_A_THREAD_MIN, |&(path, hit), room| {
             let file = SourceFile::read(root, path, room).or_else(|| SourceFile::of_text(told.get(path)?))?;
             Some(file.found(path, hit, kept, room))
         });

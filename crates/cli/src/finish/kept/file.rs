@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 
 use prost::Message;
 
-use super::elf_files::LookedFor;
-use super::facts::Facts;
-use super::pieces::Piece;
+use crate::finish::elf_files::LookedFor;
+use crate::finish::facts::Facts;
+use crate::finish::pieces::Piece;
 
 /// Begins a file; changes with its layout.
 const MAGIC: [u8; 8] = *b"genba n2";
@@ -167,7 +167,7 @@ mod tests {
     use std::cell::RefCell;
     use std::collections::BTreeSet;
 
-    const SHOP: &[u8] = include_bytes!("../../../names/tests/shop/shop.so");
+    const SHOP: &[u8] = include_bytes!("../../../../names/tests/shop/shop.so");
 
     fn shop() -> Facts {
         let names = Names::new(SHOP, None, &[]).unwrap();

@@ -1,18 +1,19 @@
 //! Work on many files at once: a reader waits for it at the end of a run.
-//! Owns: how many threads do it, and the order of what they give. Never: begins a thread for a few files.
+//! Owns: how many threads do it, and the order of what they give. Never: knows what it is.
 
 use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// One more thread is begun for as many.
-const ITEMS_OF_A_THREAD_MIN: usize = 32;
-
-/// What `work` gives for each item, in their order. A thread lends it the same memory each time: else the kernel would give new memory for each
-/// item, and take it back.
-pub fn each<Item: Sync, Found: Send>(items: &[Item], work: impl Fn(&Item, &mut Vec<u8>) -> Found + Sync) -> Vec<Found> {
-    let threads = match items.len() / ITEMS_OF_A_THREAD_MIN {
+/// What `work` gives for each item, in their order. One more thread is begun for each `of_a_thread_min` items, at most one for a CPU. A thread
+/// lends `work` the same memory each time: else the kernel would give new memory for each item, and take it back.
+pub fn each<Item: Sync, Found: Send>(
+    items: &[Item],
+    of_a_thread_min: usize,
+    work: impl Fn(&Item, &mut Vec<u8>) -> Found + Sync,
+) -> Vec<Found> {
+    let threads = match items.len() / of_a_thread_min {
         0 | 1 => 1,
         most => thread::available_parallelism().map_or(1, NonZero::get).min(most),
     };
@@ -26,7 +27,7 @@ pub fn each<Item: Sync, Found: Send>(items: &[Item], work: impl Fn(&Item, &mut V
         }
     };
     let mut found: Vec<(usize, Found)> = thread::scope(|scope| {
-        // Fewer where the system gives no more threads.
+        // Fewer where the system gives no more threads. This one's heap grows in larger steps than that of another.
         let others: Vec<_> =
             (1..threads).filter_map(|_| thread::Builder::new().spawn_scoped(scope, some).ok()).collect();
         let mut done = some();
@@ -39,19 +40,26 @@ pub fn each<Item: Sync, Found: Send>(items: &[Item], work: impl Fn(&Item, &mut V
 
 #[cfg(test)]
 mod tests {
-    use super::{ITEMS_OF_A_THREAD_MIN, each};
+    use super::each;
 
     #[test]
     fn what_is_found_comes_in_the_order_of_the_items() {
-        for count in [0, 1, ITEMS_OF_A_THREAD_MIN, 20 * ITEMS_OF_A_THREAD_MIN] {
+        for (count, of_a_thread_min) in [(0, 32), (1, 1), (32, 32), (640, 32), (8, 1)] {
             let items: Vec<usize> = (0..count).collect();
-            let found = each(&items, |&item, room| {
+            let found = each(&items, of_a_thread_min, |&item, room| {
                 room.push(0);
                 (item, room.len())
             });
             assert!(found.iter().map(|&(item, _)| item).eq(0..count));
-            let used_again = found.iter().filter(|&&(_, uses)| uses > 1).count();
-            assert!(used_again + 1 >= count.min(2), "{used_again} of {count}");
         }
+    }
+
+    #[test]
+    fn a_thread_lends_the_same_memory_each_time() {
+        let uses = each(&[(); 31], 32, |(), room| {
+            room.push(0);
+            room.len()
+        });
+        assert!(uses.into_iter().eq(1..=31), "by one thread, as few as they are");
     }
 }
