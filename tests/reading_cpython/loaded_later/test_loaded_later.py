@@ -114,12 +114,12 @@ def test_it_has_lost_the_way_to_its_recording(workshop: Workshop, embeds: Path, 
 
 def test_few_descriptors_leave_it_no_room(workshop: Workshop, embeds: Path) -> None:
     """Where the limit allows no number from 400 on, no lower one is taken: the process is counted once, and runs as without genba. The same holds
-    for one that genba refuses, as it does BOLT's builds."""
+    for one that genba refuses, as it does BOLT's builds. In a network of its own it cannot ask genba for the recording."""
     if os.geteuid() != 0:
         pytest.skip("only root can change the user")
     home = str(Path(workshop.interpreter.path).parents[1]) if workshop.interpreter.root is None else "/usr"
     program = PROGRAM.format(extension="_json")
-    target = ["sh", "-c", 'ulimit -n 64; exec "$@"', "sh", workshop.take(embeds), libpython(workshop), "becomes", program]
+    target = ["unshare", "--net", "sh", "-c", 'ulimit -n 64; exec "$@"', "sh", workshop.take(embeds), libpython(workshop), "becomes", program]
     run = workshop.run_target(target, environment={"PYTHONHOME": home})
     if run.exit_code == 5:
         pytest.skip("this root may not read the files of all others (CAP_DAC_READ_SEARCH)")
@@ -128,13 +128,14 @@ def test_few_descriptors_leave_it_no_room(workshop: Workshop, embeds: Path) -> N
 
 
 def test_a_fifo_has_the_recording_s_name(workshop: Workshop, embeds: Path) -> None:
-    """The thread that becomes another user opens the recording before that: it does not wait for a reader."""
+    """The thread that becomes another user opens the recording before that: it does not wait for a reader. In a network of its own it cannot ask genba
+    for the recording."""
     if os.geteuid() != 0:
         pytest.skip("only root can change the user")
     home = str(Path(workshop.interpreter.path).parents[1]) if workshop.interpreter.root is None else "/usr"
     recording = f"{workshop.place.inside}/recording-0.genba"
     program = PROGRAM.format(extension="_json")
-    target = ["sh", "-c", 'rm "$0"; mkfifo "$0"; exec "$@"', recording, workshop.take(embeds), libpython(workshop), "becomes", program]
+    target = ["unshare", "--net", "sh", "-c", 'rm "$0"; mkfifo "$0"; exec "$@"', recording, workshop.take(embeds), libpython(workshop), "becomes", program]
     run = workshop.run_target(target, environment={"PYTHONHOME": home})
     if run.exit_code == 5:
         pytest.skip("this root may not read the files of all others (CAP_DAC_READ_SEARCH)")

@@ -10,7 +10,7 @@ use super::thread::{Started, start};
 use super::walking::{tell, walk_here};
 use crate::process::room;
 use crate::process::session::Heap;
-use crate::system::descriptor::Descriptor;
+use crate::system::descriptor::{Descriptor, Identity};
 use crate::system::proc::{ContainerLeft, clock_ns, container_left, monotonic_ns, own_bytes, own_pid};
 use crate::system::symbols;
 use genba_heap::answer::Outcome;
@@ -37,6 +37,7 @@ const DEVICES: [&str; 3] = ["/dev/nvidia", "/dev/kfd", "/dev/dri"];
 
 struct Wanted {
     out: CString,
+    only: Option<Identity>,
     /// `None`: nothing can be walked.
     known: Option<Known>,
     /// That was told.
@@ -79,6 +80,7 @@ pub fn begin(heap: &Heap) {
     let Ok(out) = CString::new(heap.out.as_bytes()) else { return };
     let wanted = Box::into_raw(Box::new(Wanted {
         out,
+        only: heap.file.map(|(device, inode)| Identity { device, inode }),
         known: Known::find(),
         is_told: AtomicBool::new(false),
         python: u64::from(python.unwrap_or(0)),
@@ -207,6 +209,7 @@ fn request(wanted: &'static Wanted, moment: Moment, in_place: InPlace, collects:
     let out: &'static CStr = wanted.out.as_c_str();
     Request {
         out: Cow::Borrowed(out),
+        only: wanted.only,
         how: if in_place == InPlace::Not { How::Auto } else { How::InPlace },
         collects,
         is_live: false,

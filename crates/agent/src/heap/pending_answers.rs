@@ -115,7 +115,7 @@ mod tests {
         let out: &'static CStr = Box::leak(CString::new(path.to_str().unwrap()).unwrap().into_boxed_c_str());
         let answers = Answers::new();
         let left = |byte: u8| {
-            let mut buffer = Buffer::of(None, &[]).unwrap();
+            let mut buffer = Buffer::of(None, &[], None).unwrap();
             assert!(buffer.put(&[byte]));
             answers.put(buffer, out).is_ok()
         };

@@ -3,6 +3,7 @@
 //! Partner: crates/cli/src/verbs/heap/asking.rs writes them.
 
 use crate::process::session::decode;
+use crate::system::descriptor::Identity;
 use genba_heap::pieces::Head;
 use std::borrow::Cow;
 use std::ffi::{CStr, CString};
@@ -20,6 +21,8 @@ pub enum How {
 #[derive(Debug)]
 pub struct Request {
     pub out: Cow<'static, CStr>,
+    /// The answer is for this file, and for no other one of that name.
+    pub only: Option<Identity>,
     pub how: How,
     /// A full collection comes first.
     pub collects: bool,
@@ -46,6 +49,7 @@ impl Request {
     pub fn parse(text: &str) -> Option<Request> {
         let mut request = Request {
             out: Cow::Borrowed(c""),
+            only: None,
             how: How::Auto,
             collects: false,
             is_live: false,

@@ -1,6 +1,7 @@
 //! Memory of a walk: mappings of its own, those that the program shares with its copy, and the bytes of an answer on their way to a file.
 //! Owns: each mapping until it is given back. Never: calls malloc or the agent's arena, whose lock another thread may hold when a copy is made.
 
+use crate::system::descriptor::{Descriptor, Identity};
 use crate::system::proc::monotonic_ns;
 use genba_heap::answer::Sink;
 use genba_heap::classes::{ROWS_BYTES, Row};
@@ -91,6 +92,7 @@ pub struct Buffer {
     len: usize,
     /// Behind the head of a piece and its words; 0: there is none.
     begin: usize,
+    only: Option<Identity>,
 }
 
 const BUFFER_FIRST: usize = 1 << 20;
@@ -98,12 +100,13 @@ const BUFFER_FIRST: usize = 1 << 20;
 impl Buffer {
     fn new() -> Option<Buffer> {
         let memory = map(BUFFER_FIRST, libc::MAP_PRIVATE | libc::MAP_NORESERVE);
-        (!memory.is_null()).then_some(Buffer { memory, room: BUFFER_FIRST, len: 0, begin: 0 })
+        (!memory.is_null()).then_some(Buffer { memory, room: BUFFER_FIRST, len: 0, begin: 0, only: None })
     }
 
-    /// What is appended is a piece, if there is a head for it.
-    pub fn of(head: Option<&Head>, words: &[u8]) -> Option<Buffer> {
+    /// What is appended is a piece, if there is a head for it. `only`: to this file, whatever has its name.
+    pub fn of(head: Option<&Head>, words: &[u8], only: Option<Identity>) -> Option<Buffer> {
         let mut buffer = Buffer::new()?;
+        buffer.only = only;
         if let Some(head) = head {
             if !put_head(head, words, &mut buffer) {
                 return None;
@@ -117,7 +120,7 @@ impl Buffer {
         self.len
     }
 
-    /// Appends all to a file that is there. False: it is not, or it does not take them.
+    /// Appends all to a file that is there. False: it is not, or another one, or it does not take them.
     pub fn append_to(&self, path: &CStr) -> bool {
         if self.begin != 0 {
             let length = ((self.len - self.begin) as u64).to_le_bytes();
@@ -133,15 +136,18 @@ impl Buffer {
             if file < 0 {
                 return false;
             }
+            let file = Descriptor::from_number(file as i32);
+            if self.only.is_some_and(|only| file.identity() != Some(only)) {
+                return false;
+            }
             let mut done = 0;
             while done < self.len {
-                let written = libc::syscall(libc::SYS_write, file, self.memory.add(done), self.len - done);
+                let written = libc::syscall(libc::SYS_write, file.number(), self.memory.add(done), self.len - done);
                 match usize::try_from(written) {
                     Ok(bytes) if bytes > 0 => done += bytes,
                     _ => break,
                 }
             }
-            libc::syscall(libc::SYS_close, file);
             done == self.len
         }
     }

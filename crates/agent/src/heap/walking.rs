@@ -8,6 +8,7 @@ use super::pending_answers;
 use super::plan::{Interpreters, Known};
 use super::request::{How, Request};
 use super::rows::{Buffer, Mappings, Shared};
+use crate::system::descriptor::Identity;
 use crate::system::proc::monotonic_ns;
 use genba_heap::answer::{Done, Outcome, write_classes, write_done};
 use genba_heap::chains::write_chains;
@@ -15,7 +16,6 @@ use genba_heap::found::write_found;
 use genba_heap::ground::Ground;
 use genba_heap::walk::{Cut, Plan, Walk, Walked};
 use std::borrow::Cow;
-use std::ffi::CStr;
 
 /// A collection is over in a moment, but its finalizers may give the GIL away before.
 const COLLECTING_TRIES: u32 = 200;
@@ -31,7 +31,10 @@ pub fn walk(request: &Request, known: &Known) {
     let mut done = Done::default();
     let mut words = [0; WORDS_BYTES];
     let words = own_words(request, &mut words);
-    let (Some(shared), Some(mut buffer)) = (Shared::new(), Buffer::of(request.piece.as_ref(), words)) else { return };
+    let (Some(shared), Some(mut buffer)) = (Shared::new(), Buffer::of(request.piece.as_ref(), words, request.only))
+    else {
+        return;
+    };
     let late_ns = began_ns.saturating_add(request.wait_ns);
     for _ in 0..COLLECTING_TRIES {
         done = once(request, known, &shared, &mut buffer, late_ns);
@@ -57,7 +60,10 @@ pub fn walk_here(request: &Request, known: &Known, collecting: u64) {
     let began_ns = monotonic_ns();
     let mut words = [0; WORDS_BYTES];
     let words = own_words(request, &mut words);
-    let (Some(shared), Some(mut buffer)) = (Shared::new(), Buffer::of(request.piece.as_ref(), words)) else { return };
+    let (Some(shared), Some(mut buffer)) = (Shared::new(), Buffer::of(request.piece.as_ref(), words, request.only))
+    else {
+        return;
+    };
     let done = here(request, known, &shared, &mut buffer, collecting, began_ns);
     if !write_done(&done, &mut buffer) {
         return;
@@ -75,7 +81,7 @@ pub fn walk_here(request: &Request, known: &Known, collecting: u64) {
 pub fn tell(request: &Request, outcome: Outcome) {
     let mut words = [0; WORDS_BYTES];
     let words = own_words(request, &mut words);
-    if let Some(mut buffer) = Buffer::of(request.piece.as_ref(), words)
+    if let Some(mut buffer) = Buffer::of(request.piece.as_ref(), words, request.only)
         && write_done(&with(outcome), &mut buffer)
     {
         buffer.append_to(&request.out);
@@ -116,7 +122,7 @@ fn once(request: &Request, known: &Known, shared: &Shared, buffer: &mut Buffer, 
     let Some(gil) = (unsafe { Gil::take() }) else { return with(Outcome::NoInterpreter) };
     let held_ns = monotonic_ns();
     let early = |outcome: Outcome| Done { wait_ns: held_ns, ..with(outcome) };
-    if held_ns > late_ns || !is_wanted(&request.out) {
+    if held_ns > late_ns || !is_wanted(request) {
         return early(Outcome::Late);
     }
     let Some(interpreters) = known.check() else { return early(Outcome::Misfit) };
@@ -209,7 +215,9 @@ impl Job<'_> {
     /// The exit code. Nobody waits for the tables to be given back.
     fn in_copy(&self) -> u8 {
         let ground = Mappings { deadline_ns: u64::MAX };
-        let Some(mut buffer) = Buffer::of(self.request.piece.as_ref(), &[]) else { return NO_MEMORY };
+        let Some(mut buffer) = Buffer::of(self.request.piece.as_ref(), &[], self.request.only) else {
+            return NO_MEMORY;
+        };
         // SAFETY: the rows are this walk's alone: the process waits for its copy's end. The copy was made with the GIL.
         let walked = unsafe {
             let Some(mut walk) = Walk::new(self.plan(), self.shared.rows(), self.shared.at(), &ground) else {
@@ -297,9 +305,9 @@ fn is_collecting(known: &Known, interpreters: &Interpreters, but: u64) -> bool {
 }
 
 /// Whether the command still waits.
-fn is_wanted(path: &CStr) -> bool {
-    // SAFETY: the path ends in NUL.
-    unsafe { libc::access(path.as_ptr(), libc::W_OK) == 0 }
+fn is_wanted(request: &Request) -> bool {
+    let found = Identity::of_writable(&request.out);
+    found.is_some() && request.only.is_none_or(|only| found == Some(only))
 }
 
 /// The program's own words, each with a NUL behind it; none where nobody asks.

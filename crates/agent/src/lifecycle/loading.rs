@@ -45,6 +45,9 @@ fn on_load_with_room() {
     let Some(text) = environment::variable(c"GENBA_SESSION") else { return };
     let Some(session) = Session::parse(&text) else { return };
     arena::allow(session.allocations_max);
+    if let Some(door) = &session.door {
+        files_over_fork::remember_door(door);
+    }
     if session.children {
         handed::keep(&text);
         if let Some(table) = &session.bells {

@@ -1,7 +1,7 @@
 //! The recording's descriptor on its way over a fork, in programs that can, or may, no longer open it by its path; and on its way to the first
 //! sampler of a process that loses that path before its interpreter runs.
-//! Owns: the two descriptors while they lie in the program's table (docs/decisions/09-over-a-fork.md), and the wait for a sampler that is about
-//! to get its files. Never: puts one there for a program whose threads are seen to stay where the path leads to the recording, takes one away
+//! Owns: the two descriptors while they lie in the program's table (docs/decisions/09-over-a-fork.md), the wait for a sampler that is about
+//! to get its files, and the question to genba for a recording that cannot be opened. Never: puts one there for a program whose threads are seen to stay where the path leads to the recording, takes one away
 //! that the next sampler still needs.
 //!
 //! The sampler's table of descriptors ends with its thread, and only the forking thread's goes into the child. So that thread
@@ -10,6 +10,7 @@
 //! up the sampler, for which a fork waits a bounded time, and not the fork.
 
 use crate::process::life;
+use crate::process::session::Table;
 use crate::system::descriptor::{Descriptor, Identity};
 use crate::system::errno;
 use crate::system::proc::{monotonic_ns, own_pid};
@@ -25,6 +26,10 @@ const HIGH: i32 = 400;
 
 /// The recording's path, for the forking thread; null: none yet. Never freed.
 static PATH: AtomicPtr<CString> = AtomicPtr::new(core::ptr::null_mut());
+/// Where genba hands out the recording (crates/cli/src/verbs/run/door.rs); null: nowhere. Never freed.
+static DOOR: AtomicPtr<Table> = AtomicPtr::new(core::ptr::null_mut());
+/// genba answers at once, unless it is stopped or gets no CPU.
+const ANSWER_MS: i64 = 500;
 /// Device and inode of the recording, once they are known. Whoever learns them learns the same.
 static DEVICE: AtomicU64 = AtomicU64::new(0);
 static INODE: AtomicU64 = AtomicU64::new(0);
@@ -54,10 +59,10 @@ pub struct Files {
 }
 
 impl Files {
-    /// By their paths.
+    /// By their paths, the recording else from genba's hand. It may wait for that: not for a thread of the program that has work to do.
     #[must_use]
     pub fn open() -> Option<Files> {
-        let files = Files::by_path();
+        let files = Files::by_path().or_else(Files::by_door);
         nobody_waits();
         files
     }
@@ -65,7 +70,18 @@ impl Files {
     fn by_path() -> Option<Files> {
         // SAFETY: set once, never freed.
         let path = unsafe { PATH.load(SeqCst).as_ref()? };
-        let recording = recording_at(path)?;
+        Files::with_proc(recording_at(path)?)
+    }
+
+    fn by_door() -> Option<Files> {
+        // SAFETY: set once, never freed.
+        let door = unsafe { DOOR.load(SeqCst).as_ref()? };
+        let (name, secret) = door.path.split_once(',')?;
+        let recording = Identity { device: door.device, inode: door.inode };
+        Descriptor::asked_for(name.as_bytes(), secret.as_bytes(), ANSWER_MS, recording).and_then(Files::with_proc)
+    }
+
+    fn with_proc(recording: Descriptor) -> Option<Files> {
         Files::checked(recording, Descriptor::open_at(None, c"/proc", libc::O_RDONLY | libc::O_DIRECTORY).ok())
     }
 
@@ -108,6 +124,11 @@ pub fn remember(path: CString) {
     leave();
     IS_KNOWN.store(false, SeqCst);
     PATH.store(Box::into_raw(Box::new(path)), SeqCst);
+}
+
+/// Told when the library is loaded.
+pub fn remember_door(door: &Table) {
+    DOOR.store(Box::into_raw(Box::new(door.clone())), SeqCst);
 }
 
 /// This process, which has no sampler, awaits an interpreter; the path is told.
@@ -253,7 +274,7 @@ pub fn numbers() -> Option<[i32; 2]> {
 pub fn files(numbers: [i32; 2]) -> Option<Files> {
     let [recording, proc] = numbers.map(Descriptor::from_number);
     // A program that has closed them may still, or again, have the way.
-    let files = Files::checked(recording, Some(proc)).or_else(Files::by_path);
+    let files = Files::checked(recording, Some(proc)).or_else(Files::by_path).or_else(Files::by_door);
     nobody_waits();
     files
 }

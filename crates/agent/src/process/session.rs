@@ -38,6 +38,9 @@ pub struct Session {
     pub notes: Option<Table>,
     /// Where those that are about to be killed are told so.
     pub bells: Option<Table>,
+    /// Where genba hands the recording to processes that cannot open it: the recording, and for a path the name of a socket and what to say there, with
+    /// a comma between.
+    pub door: Option<Table>,
     /// So many questions may be open at once: fewer than there are buffers in tests only.
     pub questions_max: usize,
     /// A segment of the recording has so many rows of a kind: fewer than indices allow in tests only.
@@ -51,6 +54,8 @@ pub struct Session {
 pub struct Heap {
     /// The command has created it; empty: it is never walked.
     pub out: String,
+    /// Its device and inode.
+    pub file: Option<(u64, u64)>,
     pub every_ns: Option<u64>,
     /// When the process has grown to this, once.
     pub resident_bytes: Option<u64>,
@@ -109,6 +114,7 @@ impl Session {
             trace: None,
             notes: None,
             bells: None,
+            door: None,
             questions_max: REQUESTS,
             rows_max: Self::ROWS_MAX,
             allocations_max: u64::MAX,
@@ -135,6 +141,10 @@ impl Session {
                 }
                 "gc_freeze" => session.gc_freeze = value != "0",
                 "heap_out" => session.heap.out = value,
+                "heap_file" => {
+                    let (device, inode) = value.split_once(',')?;
+                    session.heap.file = Some((device.parse().ok()?, inode.parse().ok()?));
+                }
                 "heap_every_ns" => session.heap.every_ns = Some(value.parse().ok()?),
                 "heap_rss_bytes" => session.heap.resident_bytes = Some(value.parse().ok()?),
                 "heap_on_demand" => session.heap.on_demand = value != "0",
@@ -149,6 +159,7 @@ impl Session {
                 "trace" => session.trace = Some(value.parse().ok()?),
                 "notes" => session.notes = Some(Table::parse(&value)?),
                 "bells" => session.bells = Some(Table::parse(&value)?),
+                "door" => session.door = Some(Table::parse(&value)?),
                 "questions_max" => session.questions_max = value.parse::<usize>().ok()?.min(REQUESTS),
                 "rows_max" => session.rows_max = value.parse::<u32>().ok()?.min(Self::ROWS_MAX),
                 "allocations_max" => session.allocations_max = value.parse().ok()?,
@@ -184,7 +195,7 @@ mod tests {
     #[test]
     fn reads_what_the_command_writes() {
         let session = Session::parse(
-            "v=1;out=/a%20b.genba;interval_ns=250000;budget_per_mille=20;children=0;gc=1;gc_threshold=10000,5;leased=1;tag=k=v;until_ns=7;bells=1,22,/proc/3/fd/4",
+            "v=1;out=/a%20b.genba;interval_ns=250000;budget_per_mille=20;children=0;gc=1;gc_threshold=10000,5;leased=1;tag=k=v;until_ns=7;bells=1,22,/proc/3/fd/4;door=3,44,name,secret",
         )
         .unwrap();
         assert_eq!(session.out, "/a b.genba");
@@ -193,16 +204,18 @@ mod tests {
         assert_eq!(session.gc_threshold, [10_000, 5]);
         assert_eq!((session.tags, session.until_ns, session.is_leased), (vec!["k=v".to_owned()], Some(7), true));
         assert_eq!(session.bells, Some(Table { path: "/proc/3/fd/4".to_owned(), device: 1, inode: 22 }));
+        assert_eq!(session.door, Some(Table { path: "name,secret".to_owned(), device: 3, inode: 44 }));
     }
 
     #[test]
     fn reads_when_the_heap_is_walked() {
         let session = Session::parse(
-            "v=1;out=/a;heap_out=/b;heap_every_ns=7;heap_rss_bytes=8;heap_after_gc=1;heap_at_exit=1;heap_cycles=1",
+            "v=1;out=/a;heap_out=/b;heap_file=3,44;heap_every_ns=7;heap_rss_bytes=8;heap_after_gc=1;heap_at_exit=1;heap_cycles=1",
         )
         .unwrap();
         let expected = Heap {
             out: "/b".to_owned(),
+            file: Some((3, 44)),
             every_ns: Some(7),
             resident_bytes: Some(8),
             after_gc: true,

@@ -284,16 +284,58 @@ impl Descriptor {
         /// More than the kernel keeps for a socket (net.unix.max_dgram_qlen) by default.
         const MESSAGES_MAX: usize = 64;
         for _ in 0..MESSAGES_MAX {
-            let (sender, two) = self.receive()?;
-            if sender == Some(own_pid()) && two.is_some() {
-                return two;
+            if let (Some(sender), [Some(one), Some(other)]) = self.receive(libc::MSG_DONTWAIT)?
+                && sender == own_pid()
+            {
+                return Some([one, other]);
             }
         }
         None
     }
 
-    /// The next message: its sender's process, and its descriptors if they are two. `None`: there is none.
-    fn receive(&self) -> Option<(Option<u32>, Option<[Descriptor; 2]>)> {
+    /// The file of that identity, when who listens at the abstract name `name` sends it in answer to `words`. Each step waits at most `wait_ms`,
+    /// less than a second.
+    #[must_use]
+    pub fn asked_for(name: &[u8], words: &[u8], wait_ms: i64, identity: Identity) -> Option<Descriptor> {
+        // Strangers may send, too.
+        const MESSAGES_MAX: usize = 4;
+        let (socket, _) = Descriptor::receiver()?;
+        // SAFETY: every address is of this stack, or of what the caller lent, and outlives the calls.
+        unsafe {
+            let wait = libc::timeval { tv_sec: 0, tv_usec: wait_ms * 1000 };
+            for option in [libc::SO_SNDTIMEO, libc::SO_RCVTIMEO] {
+                let (at, bytes) = (&raw const wait, size_of_val(&wait));
+                if libc::syscall(libc::SYS_setsockopt, socket.0, libc::SOL_SOCKET, option, at, bytes) != 0 {
+                    return None;
+                }
+            }
+            let mut address: libc::sockaddr_un = core::mem::zeroed();
+            address.sun_family = libc::AF_UNIX as u16;
+            for (place, &letter) in address.sun_path.get_mut(1..=name.len())?.iter_mut().zip(name) {
+                *place = letter as libc::c_char;
+            }
+            let mut part = libc::iovec { iov_base: words.as_ptr().cast_mut().cast(), iov_len: words.len() };
+            let mut message: libc::msghdr = core::mem::zeroed();
+            message.msg_name = (&raw mut address).cast();
+            message.msg_namelen = (size_of::<libc::sa_family_t>() + 1 + name.len()) as u32;
+            message.msg_iov = &raw mut part;
+            message.msg_iovlen = 1;
+            if libc::syscall(libc::SYS_sendmsg, socket.0, &raw const message, libc::MSG_NOSIGNAL) < 0 {
+                return None;
+            }
+        }
+        for _ in 0..MESSAGES_MAX {
+            if let (_, [Some(found), None]) = socket.receive(0)?
+                && found.identity() == Some(identity)
+            {
+                return Some(found);
+            }
+        }
+        None
+    }
+
+    /// The next message: its sender's process, and at most two descriptors. `None`: there is none.
+    fn receive(&self, flags: i32) -> Option<(Option<u32>, [Option<Descriptor>; 2])> {
         // SAFETY: every address is of this stack and outlives the call; the control messages are read where and as far as the kernel wrote them.
         unsafe {
             let mut byte = 0_u8;
@@ -306,11 +348,11 @@ impl Descriptor {
             let room =
                 libc::CMSG_SPACE(size_of::<[i32; 2]>() as u32) + libc::CMSG_SPACE(size_of::<libc::ucred>() as u32);
             message.msg_controllen = room as usize;
-            let flags = libc::MSG_DONTWAIT | libc::MSG_CMSG_CLOEXEC;
+            let flags = flags | libc::MSG_CMSG_CLOEXEC;
             if libc::syscall(libc::SYS_recvmsg, self.0, &raw mut message, flags) < 0 {
                 return None;
             }
-            let (mut sender, mut two) = (None, None);
+            let (mut sender, mut two) = (None, [None, None]);
             let mut header = libc::CMSG_FIRSTHDR(&raw const message);
             while let Some(found) = header.as_ref() {
                 let (kind, place) = (found.cmsg_type, libc::CMSG_DATA(header));
@@ -323,8 +365,7 @@ impl Descriptor {
                 } else if found.cmsg_level == libc::SOL_SOCKET && kind == libc::SCM_RIGHTS {
                     let mut numbers =
                         (0..bytes / size_of::<i32>()).map(|at| place.cast::<i32>().add(at).read_unaligned());
-                    two =
-                        numbers.next().map(Descriptor).zip(numbers.next().map(Descriptor)).map(<[Descriptor; 2]>::from);
+                    two = [numbers.next().map(Descriptor), numbers.next().map(Descriptor)];
                     // More than two are somebody else's.
                     numbers.map(Descriptor).for_each(drop);
                 }

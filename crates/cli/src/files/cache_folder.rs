@@ -19,6 +19,18 @@ pub fn folders() -> impl Iterator<Item = PathBuf> {
     cache.map(|cache| cache.join("genba")).into_iter().chain([PathBuf::from(own)])
 }
 
+/// Of genba's libraries. What root starts may go on as a user who cannot look into root's own folders, so that the system's comes first, where root
+/// named no other one.
+pub fn folders_of_libraries() -> impl Iterator<Item = PathBuf> {
+    let is_named = std::env::var_os("XDG_CACHE_HOME").is_some_and(|folder| Path::new(&folder).is_absolute());
+    let of_system = (is_root() && !is_named).then(|| PathBuf::from("/var/cache/genba"));
+    of_system.into_iter().chain(folders())
+}
+
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
 /// Ours, and nobody else may write to it.
 pub fn check_owned(found: &fs::Metadata, is_folder: bool) -> Result<(), String> {
     let owner = found.uid();

@@ -1,17 +1,17 @@
 //! genba's libraries as files that ld.so can load, the agent and those that count copies and allocations: the bytes carried in this binary, unpacked to a
-//! private folder under their hash.
+//! folder under their hash, which is private where nobody else may have to load them.
 //! Owns: the checks before use (owner, mode, each byte). Never: loads the agent, trusts a file that somebody else could have written.
 
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::io::{ErrorKind, Read};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use object::{File, Object, ObjectSymbol};
 use rustix::fs::{OFlags, StatVfsMountFlags, statvfs};
 
-use crate::files::cache_folder::{check_owned, folders, put};
+use crate::files::cache_folder::{check_owned, folders_of_libraries, is_root, put};
 use crate::words::failure::{self, Failure};
 
 /// A library that this binary carries.
@@ -71,7 +71,7 @@ pub fn unpacked() -> Result<PathBuf, Failure> {
 /// The same of either library.
 pub fn unpack(library: &Carried) -> Result<PathBuf, Failure> {
     let mut refusals = Vec::new();
-    for folder in folders() {
+    for folder in folders_of_libraries() {
         match unpack_in(library, &folder) {
             Ok(path) => return Ok(path),
             Err(why) => refusals.push(format!("{}: {why}", folder.display())),
@@ -95,16 +95,26 @@ fn unpack_in(library: &Carried, folder: &Path) -> Result<PathBuf, String> {
     if mount.f_flag.contains(StatVfsMountFlags::NOEXEC) {
         return Err("the file system is mounted noexec".to_owned());
     }
-    match verified(library, &path) {
-        Ok(true) => return Ok(path),
-        Ok(false) => {}
-        Err(error) => return Err(failure::of_system(&error)),
+    let is_there = verified(library, &path).map_err(|error| failure::of_system(&error))?;
+    if !is_there {
+        put(folder, &library.file_name(), 0o500, library.bytes).map_err(|error| failure::of_system(&error))?;
+        if !verified(library, &path).map_err(|error| failure::of_system(&error))? {
+            return Err("what was written does not read back the same".to_owned());
+        }
     }
-    put(folder, &library.file_name(), 0o500, library.bytes).map_err(|error| failure::of_system(&error))?;
-    if verified(library, &path).map_err(|error| failure::of_system(&error))? {
-        return Ok(path);
+    if is_root() {
+        // Where it fails, other users' programs are not followed.
+        for (place, mode) in [(folder, 0o711), (path.as_path(), 0o555)] {
+            let _ = allow(place, mode);
+        }
     }
-    Err("what was written does not read back the same".to_owned())
+    Ok(path)
+}
+
+/// Adds what is missing of `mode`: programs that root starts may go on as another user.
+fn allow(place: &Path, mode: u32) -> std::io::Result<()> {
+    let found = fs::symlink_metadata(place)?.mode() & 0o7777;
+    if found & mode == mode { Ok(()) } else { fs::set_permissions(place, Permissions::from_mode(found | mode)) }
 }
 
 /// `false`: absent, or not what this binary carries, and to be written anew.

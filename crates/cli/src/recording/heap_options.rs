@@ -52,6 +52,8 @@ pub struct HeapOptions {
 pub struct HeapWishes {
     /// Where the answers go.
     pub out: Option<PathBuf>,
+    /// The device and the inode of that file.
+    pub file: Option<(u64, u64)>,
     pub every_ns: Option<u64>,
     pub resident_bytes: Option<u64>,
     pub on_demand: bool,
@@ -87,6 +89,7 @@ impl HeapOptions {
         let around = |when: Around| self.heap_around_gc == Some(when) || self.heap_around_gc == Some(Around::Both);
         let wishes = HeapWishes {
             out: None,
+            file: None,
             every_ns: self.heap_every,
             resident_bytes: self.heap_at_rss,
             on_demand: self.heap_on.is_some(),
@@ -114,7 +117,8 @@ impl HeapWishes {
         let numbers = [("heap_every_ns", self.every_ns), ("heap_rss_bytes", self.resident_bytes)];
         let numbers = numbers.into_iter().filter_map(|(key, number)| Some((key, number?.to_string())));
         let flags = flags.into_iter().filter(|(_, is_on)| *is_on).map(|(key, _)| (key, "1".to_owned()));
-        numbers.chain(flags).collect()
+        let file = self.file.map(|(device, inode)| ("heap_file", format!("{device},{inode}")));
+        file.into_iter().chain(numbers).chain(flags).collect()
     }
 }
 

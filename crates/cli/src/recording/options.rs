@@ -156,6 +156,7 @@ impl RecordingOptions {
             trace: false,
             notes: None,
             bells: None,
+            door: None,
         }
     }
 }

@@ -39,6 +39,9 @@ pub struct Session {
     pub notes: Option<String>,
     /// Where those that are about to be killed are told so: device, inode and path, with commas between.
     pub bells: Option<String>,
+    /// Where genba hands the recording to processes that cannot open it: its device and inode, the name of a socket and what to say there, with commas
+    /// between.
+    pub door: Option<String>,
 }
 
 impl Session {
@@ -65,6 +68,7 @@ impl Session {
             trace: true,
             notes,
             bells: None,
+            door: None,
         }
     }
 
@@ -105,6 +109,10 @@ impl Session {
         if let Some(bells) = &self.bells {
             line.push_str(";bells=");
             push_encoded(&mut line, bells.as_bytes());
+        }
+        if let Some(door) = &self.door {
+            line.push_str(";door=");
+            push_encoded(&mut line, door.as_bytes());
         }
         if self.trace {
             // The program's first process is the one whose parent this is.
@@ -168,6 +176,7 @@ mod tests {
             gc_freeze: true,
             heap: Some(HeapWishes {
                 out: Some(PathBuf::from("/tmp/h p")),
+                file: Some((5, 66)),
                 every_ns: Some(8),
                 after_gc: true,
                 at_exit: true,
@@ -179,6 +188,7 @@ mod tests {
             trace: true,
             notes: Some("1,23,/proc/3/fd/5".to_owned()),
             bells: Some("1,22,/proc/3/fd/4".to_owned()),
+            door: Some("3,44,name,secret".to_owned()),
         };
         let encoded = session.encode().into_string().unwrap();
         let own_pid = format!("trace={};", std::process::id());
@@ -186,7 +196,7 @@ mod tests {
         assert_eq!(
             encoded.replace(&own_pid, ""),
             "v=1;out=/tmp/a%20b%3B%C3%BC%25.genba;interval_ns=1000000;budget_per_mille=20;native=1;children=0;memory=0;\
-             copies=1;alloc=1;gc=1;gc_threshold=10000,5;gc_freeze=1;heap_out=/tmp/h%20p;heap_every_ns=8;heap_after_gc=1;heap_at_exit=1;until_ns=7;leased=1;bells=1,22,/proc/3/fd/4;notes=1,23,/proc/3/fd/5;tag=run=1%3B2;tag=x="
+             copies=1;alloc=1;gc=1;gc_threshold=10000,5;gc_freeze=1;heap_out=/tmp/h%20p;heap_file=5,66;heap_every_ns=8;heap_after_gc=1;heap_at_exit=1;until_ns=7;leased=1;bells=1,22,/proc/3/fd/4;door=3,44,name,secret;notes=1,23,/proc/3/fd/5;tag=run=1%3B2;tag=x="
         );
     }
 

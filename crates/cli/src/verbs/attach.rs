@@ -30,7 +30,6 @@ use genba_profile::figures;
 
 use crate::finish::{self, Places, Root};
 use crate::read;
-use crate::recording::heap_options::HeapWishes;
 use crate::recording::output::Output;
 use crate::recording::session::Session;
 use crate::recording::{RecordingOptions, agent_file, monotonic_ns, recorder};
@@ -133,7 +132,7 @@ fn record(arguments: &Arguments, interpreter: Interpreter, output: &Output) -> R
         Some(_) => Some(Room::new(&interpreter.facts)?),
         None => None,
     };
-    let heap = room.as_ref().zip(wishes).map(|(room, wishes)| HeapWishes { out: Some(room.path()), ..wishes });
+    let heap = room.as_ref().zip(wishes).map(|(room, wishes)| room.wishes(wishes));
     // Before the process is entered: the signal would end genba.
     let heap_asked = Arc::new(AtomicBool::new(false));
     if let Some(signal) = options.heap.signal() {

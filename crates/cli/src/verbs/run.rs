@@ -4,6 +4,7 @@
 
 mod allocators;
 pub(super) mod bells;
+mod door;
 pub(super) mod ending;
 mod executable;
 pub(super) mod interpreter;
@@ -31,7 +32,6 @@ use genba_profile::{build, figures};
 
 use crate::finish::{self, Places};
 use crate::read;
-use crate::recording::heap_options::HeapWishes;
 use crate::recording::output::Output;
 use crate::recording::session::Session;
 use crate::recording::{RecordingOptions, agent_file, monotonic_ns, recorder};
@@ -123,10 +123,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     };
     let mut output = options.output(&program.stem, &program.words())?;
     let bells = bells::Bells::create();
-    let heap = room.as_ref().zip(wishes).map(|(room, wishes)| HeapWishes { out: Some(room.path()), ..wishes });
+    let door = door::Door::open(&output.path);
+    let heap = room.as_ref().zip(wishes).map(|(room, wishes)| room.wishes(wishes));
     let session = Session {
         heap,
         bells: bells.as_ref().map(bells::Bells::name),
+        door: door.as_ref().map(door::Door::name),
         gc_threshold: arguments.gc_threshold.clone(),
         gc_freeze: arguments.gc_freeze,
         ..options.session(output.path.clone())
@@ -134,6 +136,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     // Before the first thread that stays: from here on each signal waits until there is a program to pass it on to.
     let mask = Mask::block_all()
         .map_err(|error| Failure::ours(format!("cannot block signals: {}", failure::of_system(&error))))?;
+    if let Some(door) = door {
+        door.answer();
+    }
     // It looks at the file from time to time, in a thread of genba's own: the program waits for nothing.
     let pushing = plan.map(|plan| plan.start(&output));
     let leave_heaps = room.as_ref().map(Room::leave);

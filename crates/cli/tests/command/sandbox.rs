@@ -4,7 +4,7 @@
 
 use std::cell::Cell;
 use std::fs::{self, File};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, SystemTime};
@@ -76,6 +76,12 @@ impl Sandbox {
 
     pub fn mode(&self, name: &str, mode: u32) {
         fs::set_permissions(self.path(name), fs::Permissions::from_mode(mode)).expect("set the mode");
+    }
+
+    /// To a user and a group that are not this process's; false: only root may. A mode has to be set afterwards.
+    pub fn give_away(&self, name: &str) -> bool {
+        const NOBODY: u32 = 65_534;
+        chown(self.path(name), Some(NOBODY), Some(NOBODY)).is_ok()
     }
 
     /// genba in `work`, with nothing of this environment but what is named here.

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -24,6 +24,7 @@ use genba_profile::shell;
 use super::asking::{self, Wants};
 use super::page::{Page, Process, Row};
 use crate::recording::agent_file;
+use crate::recording::heap_options::HeapWishes;
 use crate::recording::output::Output;
 use crate::verbs::attach::left_behind::HEAPS;
 use crate::verbs::attach::placed::{Held, Place};
@@ -95,9 +96,10 @@ impl Room {
         Ok(Room { place, _held: held, file })
     }
 
-    /// As the processes see it.
-    pub fn path(&self) -> PathBuf {
-        self.place.recording.clone()
+    /// With this file for the answers, by its path as the processes see it.
+    pub fn wishes(&self, wishes: HeapWishes) -> HeapWishes {
+        let file = self.file.as_file().metadata().ok().map(|found| (found.dev(), found.ino()));
+        HeapWishes { out: Some(self.place.recording.clone()), file, ..wishes }
     }
 
     /// genba ends before the program does: removes the file.

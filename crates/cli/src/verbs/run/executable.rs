@@ -40,8 +40,11 @@ pub struct Elf {
     pub loader: Option<String>,
     pub is_position_independent: bool,
     pub is_program: bool,
+    /// For another user than the one who starts it.
     pub is_setuid: bool,
+    /// The same of a group.
     pub is_setgid: bool,
+    /// The same of capabilities: root has them.
     pub has_capabilities: bool,
     pub needed: Vec<String>,
     pub python: PythonSymbols,
@@ -119,16 +122,17 @@ fn interpreter_of_script(first_bytes: &[u8], find: &dyn Fn(&OsStr) -> Option<Pat
 
 fn read_elf(path: &Path) -> Option<Elf> {
     let file = File::open(path).ok()?;
-    let mode = file.metadata().ok()?.mode();
+    let about = file.metadata().ok()?;
+    let (mode, user, group) = (about.mode(), rustix::process::getuid(), rustix::process::getgid());
     let mut capability = [0_u8; 64];
     let capability_bytes = rustix::fs::fgetxattr(&file, "security.capability", &mut capability).unwrap_or(0);
     let cache = ReadCache::new(file);
     let kind = FileKind::parse(&cache).ok()?;
     let mut found = Elf {
         is_64_bit: kind == FileKind::Elf64,
-        is_setuid: mode & 0o4000 != 0,
-        is_setgid: mode & 0o2010 == 0o2010,
-        has_capabilities: capability_bytes > 0,
+        is_setuid: mode & 0o4000 != 0 && about.uid() != user.as_raw(),
+        is_setgid: mode & 0o2010 == 0o2010 && about.gid() != group.as_raw(),
+        has_capabilities: capability_bytes > 0 && !user.is_root(),
         ..Elf::default()
     };
     if found.is_64_bit {

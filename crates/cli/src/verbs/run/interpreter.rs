@@ -299,6 +299,9 @@ impl Advice<'_> {
         if self.program.kind == Kind::Interpreter || is_python {
             return self.known_interpreter();
         }
+        if self.program.path.file_name() == Some(OsStr::new("su")) {
+            return "when it starts Python, put genba into su's command: su USER -c 'genba run COMMAND'".to_owned();
+        }
         let plain = self.program.arguments.first().is_some_and(|word| !word.as_bytes().starts_with(b"-"));
         let behind = if plain { self.words_of_target() } else { "…".to_owned() };
         let name = self.program.name.display();

@@ -80,6 +80,9 @@ pub fn warning(rows: &[NotFollowed]) -> Option<Warning> {
         "setuid" | RIGHTS => {
             ("it runs with other rights".to_owned(), "start genba there, as that user: genba run COMMAND")
         }
+        reason @ ("library out of reach" | "recording out of reach") => {
+            (reason.to_owned(), "start genba there, as that user: genba run COMMAND")
+        }
         reason => (format!("the reason: {reason}"), "use CPython on glibc for x86-64 there, which genba records"),
     };
     Some(Warning::new(format!("{who}: {ran}; {why}"), remedy))

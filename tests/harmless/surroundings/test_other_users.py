@@ -1,0 +1,101 @@
+"""Programs of another user below root's genba: `setpriv`, a static launcher, `subprocess` with `user=`. They cannot open the recording by its path, and are in it."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from recording import Workshop, binary, genba_said
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root's programs become another user's")
+
+NOBODY = 65534
+# May read everything, so that it finds its interpreter below root's folders, and write nothing of root's.
+READER = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
+STATIC = """
+#include <unistd.h>
+#include <grp.h>
+int main(int count, char **words) {
+    if (setgroups(0, 0) || setgid(65534) || setuid(65534)) return 8;
+    execv(words[1], words + 1);
+    return 9;
+}
+"""
+WORK = """
+import os, sys, time
+def burn(seconds):
+    until = time.process_time() + seconds
+    while time.process_time() < until: sum(range(3000))
+def of_another_user(): burn(0.3)
+def in_its_child(): burn(0.2)
+recording, = sys.argv[1:]
+try: os.open(recording, os.O_WRONLY | os.O_APPEND)
+except OSError: print(os.getresuid(), sorted(os.listdir("/proc/self/fd"))[:3])
+of_another_user()
+child = os.fork()
+if child == 0:
+    in_its_child()
+    os._exit(7)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+STARTS = """
+import subprocess, sys
+print(subprocess.run(sys.argv[1:], capture_output=True, text=True))
+"""
+
+
+def test_they_are_recorded(workshop: Workshop) -> None:
+    if workshop.interpreter.root is not None:
+        pytest.skip("the programs that start them are outside of that root")
+    work = workshop.write("work.py", WORK)
+    recording = f"{workshop.place.inside}/recording-of-nobody"
+    Path(recording).touch(mode=0o600)
+    words = [*READER, workshop.interpreter.path, work, recording]
+    starts = workshop.write("starts.py", STARTS)
+    alone = subprocess.run([workshop.interpreter.path, starts, *words], capture_output=True, text=True, timeout=60)
+    run = workshop.run(starts, *words)
+    assert (run.exit_code, run.stdout) == (0, alone.stdout), run.stderr
+    assert f"({NOBODY}, {NOBODY}, {NOBODY})" in run.stdout and "stderr=''" in run.stdout, run.stdout
+    profile = run.profile()
+    assert len(profile["processes"]) == 3 and not run.report_json()["not_followed"], run.stderr
+    for function in ("of_another_user", "in_its_child"):
+        assert profile.sum("samples", lambda row, name=function: name in row.names()) > 0, function
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    folder = Path("/tmp") / f"genba-others-{os.getpid()}"
+    (folder / "cache").mkdir(mode=0o755, parents=True)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("launcher", ["setpriv", "static"])
+def test_they_load_the_library(open_folder: Path, launcher: str) -> None:
+    """Root's cache is made so that others can reach the library, and nothing else in it."""
+    python = "/usr/bin/python3"
+    if not Path(python).exists():
+        pytest.skip("no Python here that every user may execute")
+    (open_folder / "work.py").write_text(WORK)
+    recording = open_folder / "nobody's.genba"
+    words = [python, str(open_folder / "work.py"), str(recording)]
+    if launcher == "static":
+        (open_folder / "becomes.c").write_text(STATIC)
+        subprocess.run(["gcc", "-static", "-o", "becomes", "becomes.c"], cwd=open_folder, check=True)
+        words = ["sh", "-c", 'exec "$0" "$@"', str(open_folder / "becomes"), *words]
+    else:
+        words = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *words]
+    environment = {**os.environ, "XDG_CACHE_HOME": str(open_folder / "cache")}
+    done = subprocess.run(
+        [binary(), "run", "-o", recording, "--quiet", *words], cwd=open_folder, env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    # A loader that cannot open the library says so on stderr.
+    assert (done.returncode, done.stderr) == (0, ""), done
+    stacks = genba_said("export", recording, "--to", "collapsed", "-o", "-")
+    assert "of_another_user" in stacks and "in_its_child" in stacks, stacks
+    modes = {place.name: place.stat().st_mode & 0o777 for place in (open_folder / "cache/genba").iterdir() if place.is_dir()}
+    assert all(mode & 0o077 == 0 for mode in modes.values()), modes
+    assert (open_folder / "cache/genba").stat().st_mode & 0o777 == 0o711
