@@ -38,7 +38,7 @@ static void work(long rounds)
 }
 
 enum { PAUSE, SIGSUSPEND, PPOLL, PSELECT, EPOLL_PWAIT, POLL, SELECT, NANOSLEEP, CLOCK_NANOSLEEP, EPOLL_WAIT, USLEEP, SEM_TIMEDWAIT, SEMTIMEDOP,
-       THRD_SLEEP, RECV, SEND, ACCEPT, CONNECT, SEMOP, MSGRCV };
+       THRD_SLEEP, RECV, SEND, ACCEPT, CONNECT, PPOLL_WITHOUT_MASK, PSELECT_WITHOUT_MASK, EPOLL_PWAIT_WITHOUT_MASK, SEMOP, MSGRCV };
 
 static int semaphores = -1, queue = -1;
 
@@ -102,6 +102,10 @@ static int wait_once(int way, const sigset_t *mask, long wait_ms)
         return ppoll(0, 0, &time, mask);
     case PSELECT:
         return pselect(0, 0, 0, 0, &time, mask);
+    case PPOLL_WITHOUT_MASK:
+        return ppoll(0, 0, &time, 0);
+    case PSELECT_WITHOUT_MASK:
+        return pselect(0, 0, 0, 0, &time, 0);
     case POLL:
         return poll(0, 0, (int)wait_ms);
     case SELECT:
@@ -156,7 +160,8 @@ static int wait_once(int way, const sigset_t *mask, long wait_ms)
     default: {
         struct epoll_event event;
         int events = epoll_create1(0);
-        int result = way == EPOLL_WAIT ? epoll_wait(events, &event, 1, (int)wait_ms) : epoll_pwait(events, &event, 1, (int)wait_ms, mask);
+        const sigset_t *own = way == EPOLL_PWAIT ? mask : 0;
+        int result = way == EPOLL_WAIT ? epoll_wait(events, &event, 1, (int)wait_ms) : epoll_pwait(events, &event, 1, (int)wait_ms, own);
         int failed = errno;
         close(events);
         errno = failed;

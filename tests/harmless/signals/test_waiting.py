@@ -15,8 +15,8 @@ from soak import SOAK
 LOAD = "import ctypes, json, sys\nlibrary = ctypes.CDLL(sys.argv[1])\nlong = ctypes.c_long\n"
 WAITS = 2000 if SOAK else 200
 # As waiting.c has them: all, and those with a time limit, that a signal ends whatever its handler was installed with.
-WAYS = 20
-LIMITED = range(2, 18)
+WAYS = 23
+LIMITED = range(2, 21)
 
 
 @pytest.fixture(scope="session")

@@ -53,7 +53,7 @@ pub unsafe extern "C-unwind" fn setsockopt(
 }
 
 /// Runs a call that waits while genba's signal is blocked.
-fn unbroken<T>(call: impl FnOnce() -> T) -> T {
+pub(super) fn unbroken<T>(call: impl FnOnce() -> T) -> T {
     let unblock = signals::samples_are_ours() && !signals::block_sample();
     let result = call();
     if unblock {

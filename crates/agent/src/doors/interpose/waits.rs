@@ -2,6 +2,7 @@
 //! Owns: the `sigwait` family, `pause`, and the calls that set a mask while they wait. Never: takes a signal from the program:
 //! only those with genba's own code are dropped. Frames here may be unwound by `pthread_cancel`: nothing in them needs a drop.
 
+use super::unbroken::unbroken;
 use crate::lifecycle;
 use crate::system::errno;
 use crate::system::proc::monotonic_ns;
@@ -147,12 +148,7 @@ type Poll = unsafe extern "C-unwind" fn(*mut libc::pollfd, libc::nfds_t, Time, M
 pub unsafe extern "C-unwind" fn ppoll(files: *mut libc::pollfd, count: libc::nfds_t, time: Time, mask: Mask) -> c_int {
     let real = next!(c"ppoll", Poll, -1);
     // SAFETY: as above.
-    unsafe {
-        match with_sample(mask) {
-            Some(mask) => real(files, count, time, &raw const mask),
-            None => real(files, count, time, mask),
-        }
-    }
+    unsafe { waiting(mask, may_wait(time), |mask| real(files, count, time, mask)) }
 }
 
 /// # Safety
@@ -168,12 +164,7 @@ pub unsafe extern "C-unwind" fn __ppoll_chk(
     type Checked = unsafe extern "C-unwind" fn(*mut libc::pollfd, libc::nfds_t, Time, Mask, usize) -> c_int;
     let real = next!(c"__ppoll_chk", Checked, -1);
     // SAFETY: as above.
-    unsafe {
-        match with_sample(mask) {
-            Some(mask) => real(files, count, time, &raw const mask, bytes),
-            None => real(files, count, time, mask, bytes),
-        }
-    }
+    unsafe { waiting(mask, may_wait(time), |mask| real(files, count, time, mask, bytes)) }
 }
 
 type Files = *mut libc::fd_set;
@@ -192,12 +183,7 @@ pub unsafe extern "C-unwind" fn pselect(
     type Select = unsafe extern "C-unwind" fn(c_int, Files, Files, Files, Time, Mask) -> c_int;
     let real = next!(c"pselect", Select, -1);
     // SAFETY: as above.
-    unsafe {
-        match with_sample(mask) {
-            Some(mask) => real(count, reading, writing, failing, time, &raw const mask),
-            None => real(count, reading, writing, failing, time, mask),
-        }
-    }
+    unsafe { waiting(mask, may_wait(time), |mask| real(count, reading, writing, failing, time, mask)) }
 }
 
 type Events = *mut libc::epoll_event;
@@ -214,12 +200,7 @@ pub unsafe extern "C-unwind" fn epoll_pwait(
 ) -> c_int {
     let real = next!(c"epoll_pwait", unsafe extern "C-unwind" fn(c_int, Events, c_int, c_int, Mask) -> c_int, -1);
     // SAFETY: as above.
-    unsafe {
-        match with_sample(mask) {
-            Some(mask) => real(poll, events, count, wait_ms, &raw const mask),
-            None => real(poll, events, count, wait_ms, mask),
-        }
-    }
+    unsafe { waiting(mask, wait_ms != 0, |mask| real(poll, events, count, wait_ms, mask)) }
 }
 
 /// # Safety
@@ -234,12 +215,7 @@ pub unsafe extern "C-unwind" fn epoll_pwait2(
 ) -> c_int {
     let real = next!(c"epoll_pwait2", unsafe extern "C-unwind" fn(c_int, Events, c_int, Time, Mask) -> c_int, -1);
     // SAFETY: as above.
-    unsafe {
-        match with_sample(mask) {
-            Some(mask) => real(poll, events, count, time, &raw const mask),
-            None => real(poll, events, count, time, mask),
-        }
-    }
+    unsafe { waiting(mask, may_wait(time), |mask| real(poll, events, count, time, mask)) }
 }
 
 /// A descriptor that tells of SIGURG would tell of genba's: from then on no thread is asked by it.
@@ -270,6 +246,29 @@ pub unsafe extern "C" fn sigpending(set: *mut libc::sigset_t) -> c_int {
             libc::sigdelset(set, SAMPLE);
         }
         result
+    }
+}
+
+/// Without a time it waits without end.
+///
+/// # Safety
+/// Null or a valid time.
+unsafe fn may_wait(time: Time) -> bool {
+    // SAFETY: as the caller of libc's function promises.
+    unsafe { time.as_ref() }.is_none_or(|time| time.tv_sec != 0 || time.tv_nsec != 0)
+}
+
+/// Runs a call that waits under `mask`, or under the thread's own where that is null: genba's signal waits in either until the call is over. `waits`:
+/// whether it may wait at all.
+///
+/// # Safety
+/// Null or a valid mask.
+unsafe fn waiting(mask: Mask, waits: bool, call: impl FnOnce(Mask) -> c_int) -> c_int {
+    // SAFETY: the caller's promise.
+    match unsafe { with_sample(mask) } {
+        Some(mask) => call(&raw const mask),
+        None if mask.is_null() && waits => unbroken(|| call(mask)),
+        None => call(mask),
     }
 }
 
