@@ -140,20 +140,23 @@ fn push_encoded(line: &mut String, value: &[u8]) {
     }
 }
 
-/// genba's own libraries in their order, then what was there; those of another genba give way, so that a program is recorded once.
+/// genba's own libraries in their order, then what was there; those of another genba give way, so that a program is recorded once. What ends the
+/// program unless it comes first stays in front.
 pub fn preload(own: &[&OsStr], inherited: Option<&OsStr>) -> OsString {
-    let mut list = own.join(OsStr::new(":"));
-    let separators = |byte: &u8| *byte == b':' || *byte == b' ';
-    for library in inherited.map(OsStrExt::as_bytes).unwrap_or_default().split(separators) {
-        let own = [&b"genba-agent-"[..], b"genba-copies-", b"genba-allocations-"];
-        let is_own = |name: &[u8]| own.iter().any(|own| name.starts_with(own));
-        let is_own = library.split(|byte| *byte == b'/').next_back().is_some_and(is_own);
-        if !library.is_empty() && !is_own {
-            list.push(":");
-            list.push(OsStr::from_bytes(library));
-        }
+    fn name_of(library: &[u8]) -> &[u8] {
+        library.rsplit(|&byte| byte == b'/').next().unwrap_or(library)
     }
-    list
+    let begins = |library: &[u8], names: &[&[u8]]| names.iter().any(|name| name_of(library).starts_with(name));
+    let genbas = [&b"genba-agent-"[..], b"genba-copies-", b"genba-allocations-"];
+    // AddressSanitizer's runtime, of GCC and of Clang. Partner: crates/agent/src/system/programs/words.rs.
+    let first = [&b"libasan.so"[..], b"libclang_rt.asan"];
+    let listed = inherited.map(OsStrExt::as_bytes).unwrap_or_default().split(|byte| matches!(byte, b':' | b' '));
+    let others: Vec<&[u8]> = listed.filter(|library| !library.is_empty() && !begins(library, &genbas)).collect();
+    let in_front = others.iter().take_while(|library| begins(library, &first)).count();
+    let (in_front, behind) = others.split_at(in_front);
+    let in_front = in_front.iter().map(|library| OsStr::from_bytes(library));
+    let behind = behind.iter().map(|library| OsStr::from_bytes(library));
+    in_front.chain(own.iter().copied()).chain(behind).collect::<Vec<_>>().join(OsStr::new(":"))
 }
 
 #[cfg(test)]
@@ -208,6 +211,9 @@ mod tests {
         check(None, "/c/genba-agent-1.so");
         check(Some(""), "/c/genba-agent-1.so");
         check(Some("/l/a.so /l/b.so::c.so"), "/c/genba-agent-1.so:/l/a.so:/l/b.so:c.so");
+        check(Some("/l/libasan.so.8 /l/a.so"), "/l/libasan.so.8:/c/genba-agent-1.so:/l/a.so");
+        check(Some("libclang_rt.asan-x86_64.so"), "libclang_rt.asan-x86_64.so:/c/genba-agent-1.so");
+        check(Some("/l/a.so:/l/libasan.so.8"), "/c/genba-agent-1.so:/l/a.so:/l/libasan.so.8");
         check(
             Some("/old/genba-copies-0.so:/old/genba-allocations-0.so:/old/genba-agent-0.so:/l/a.so"),
             "/c/genba-agent-1.so:/l/a.so",

@@ -8,7 +8,7 @@ use crate::system::errno;
 use crate::system::programs::executable;
 use crate::system::programs::handed::{self, Handed};
 use crate::system::programs::room;
-use crate::system::programs::words::{PRELOAD, SESSION, is_own, items, words};
+use crate::system::programs::words::{PRELOAD, SESSION, first_of, is_own, items, words};
 use genba_bells::programs::{Programs, Reason};
 use std::ffi::c_int;
 
@@ -120,12 +120,18 @@ const WORDS_MORE: usize = 3;
 /// As above.
 unsafe fn with(handed: &Handed, found: &Found, given: Words, start: impl FnOnce(Words) -> c_int) -> c_int {
     let own = handed.preload.as_bytes();
-    let list_bytes = own.len() + found.preload.map_or(0, |others| others.len() + 1) + 1;
+    let list_bytes = own.len() + found.preload.map_or(0, |others| others.len() + 2) + 1;
     room::with(found.words + WORDS_MORE, list_bytes, |room| {
         let made = room.and_then(|room| {
             if !found.has_libraries {
-                room.append(own)?;
-                if let Some(others) = found.preload.filter(|others| !others.is_empty()) {
+                let (first, others) = first_of(found.preload.unwrap_or_default());
+                room.append(PRELOAD)?;
+                if !first.is_empty() {
+                    room.append(first)?;
+                    room.append(b":")?;
+                }
+                room.append(&own[PRELOAD.len()..])?;
+                if !others.is_empty() {
                     room.append(b":")?;
                     room.append(others)?;
                 }
@@ -305,6 +311,10 @@ mod tests {
         let others = format!("{own}:/l/jemalloc.so /l/b.so");
         let replaced = ["LD_PRELOAD=/l/jemalloc.so /l/b.so", "GENBA_SESSION=y"];
         assert_eq!(given(&replaced), [&others, "GENBA_SESSION=y"]);
+        let second = format!("LD_PRELOAD=/libasan.so.8:{}:/b.so c.so", library.display());
+        assert_eq!(given(&["LD_PRELOAD=/libasan.so.8 /b.so c.so", "GENBA_SESSION=y"]), [&second, "GENBA_SESSION=y"]);
+        let last = format!("LD_PRELOAD=/libasan.so.8:{}", library.display());
+        assert_eq!(given(&["LD_PRELOAD=/libasan.so.8", "GENBA_SESSION=y"]), [&last, "GENBA_SESSION=y"]);
         assert_eq!(given(&["LD_PRELOAD=", "A=1"]), [&own, "GENBA_SESSION=x", "A=1"]);
         assert_eq!(given(&[&own]), ["GENBA_SESSION=x", &own]);
         assert_eq!(given(&[&own, "GENBA_SESSION=y"]), [&own, "GENBA_SESSION=y"]);
