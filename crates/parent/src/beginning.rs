@@ -44,8 +44,16 @@ pub fn was_ignored(signal: c_int) -> bool {
     SIGNALS.contains(&signal) && IGNORED.load(Relaxed) & 1 << (signal - 1) != 0
 }
 
+/// The signal that this process gets when its parent ends; 0: none. It stays over an exec, and a fork does not hand it on.
+fn at_parents_end() -> libc::c_ulong {
+    let mut signal: c_int = 0;
+    // SAFETY: the kernel writes one number on this stack.
+    let is_told = unsafe { libc::prctl(libc::PR_GET_PDEATHSIG, &raw mut signal) } == 0;
+    if is_told { libc::c_ulong::from(signal.cast_unsigned()) } else { 0 }
+}
+
 /// Starts `command` as this process was started: with the signals blocked that `mask` blocks, with SIGPIPE and SIGCHLD ignored if they were, without
-/// the standard descriptors that were closed.
+/// the standard descriptors that were closed, and with the signal for the end of the parent, which is this process now.
 ///
 /// # Errors
 /// The kernel's.
@@ -60,7 +68,12 @@ pub fn start(command: &mut Command, mask: Mask) -> io::Result<Child> {
     // SAFETY: nothing here handles it.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
     let ignored = [libc::SIGPIPE, libc::SIGCHLD].map(|signal| was_ignored(signal).then_some(signal));
+    let at_parents_end = at_parents_end();
     let as_here = move || {
+        if at_parents_end != 0 {
+            // SAFETY: plain numbers. If the kernel refuses, the program is started all the same.
+            unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, at_parents_end) };
+        }
         for signal in ignored.into_iter().flatten() {
             // SAFETY: a signal without a handler.
             if unsafe { libc::signal(signal, libc::SIG_IGN) } == libc::SIG_ERR {

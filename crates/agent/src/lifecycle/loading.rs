@@ -44,6 +44,7 @@ fn on_load_with_room() {
     signals::find_real();
     let Some(text) = environment::variable(c"GENBA_SESSION") else { return };
     let Some(session) = Session::parse(&text) else { return };
+    session.command.into_iter().for_each(environment::take_place_of);
     arena::allow(session.allocations_max);
     if let Some(door) = &session.door {
         files_over_fork::remember_door(door);

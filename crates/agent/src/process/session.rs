@@ -41,6 +41,8 @@ pub struct Session {
     /// Where genba hands the recording to processes that cannot open it: the recording, and for a path the name of a socket and what to say there, with
     /// a comma between.
     pub door: Option<Table>,
+    /// The pid of `genba run`, whose child is the run's first process.
+    pub command: Option<u32>,
     /// So many questions may be open at once: fewer than there are buffers in tests only.
     pub questions_max: usize,
     /// A segment of the recording has so many rows of a kind: fewer than indices allow in tests only.
@@ -115,6 +117,7 @@ impl Session {
             notes: None,
             bells: None,
             door: None,
+            command: None,
             questions_max: REQUESTS,
             rows_max: Self::ROWS_MAX,
             allocations_max: u64::MAX,
@@ -160,6 +163,7 @@ impl Session {
                 "notes" => session.notes = Some(Table::parse(&value)?),
                 "bells" => session.bells = Some(Table::parse(&value)?),
                 "door" => session.door = Some(Table::parse(&value)?),
+                "command" => session.command = Some(value.parse().ok()?),
                 "questions_max" => session.questions_max = value.parse::<usize>().ok()?.min(REQUESTS),
                 "rows_max" => session.rows_max = value.parse::<u32>().ok()?.min(Self::ROWS_MAX),
                 "allocations_max" => session.allocations_max = value.parse().ok()?,
@@ -195,13 +199,13 @@ mod tests {
     #[test]
     fn reads_what_the_command_writes() {
         let session = Session::parse(
-            "v=1;out=/a%20b.genba;interval_ns=250000;budget_per_mille=20;children=0;gc=1;gc_threshold=10000,5;leased=1;tag=k=v;until_ns=7;bells=1,22,/proc/3/fd/4;door=3,44,name,secret",
+            "v=1;out=/a%20b.genba;interval_ns=250000;budget_per_mille=20;children=0;gc=1;gc_threshold=10000,5;leased=1;tag=k=v;until_ns=7;command=3;bells=1,22,/proc/3/fd/4;door=3,44,name,secret",
         )
         .unwrap();
         assert_eq!(session.out, "/a b.genba");
         assert_eq!((session.interval_ns, session.budget_per_mille, session.children), (250_000, Some(20), false));
         assert!(session.gc && !session.memory && !session.gc_freeze);
-        assert_eq!(session.gc_threshold, [10_000, 5]);
+        assert_eq!((session.gc_threshold, session.command), (vec![10_000, 5], Some(3)));
         assert_eq!((session.tags, session.until_ns, session.is_leased), (vec!["k=v".to_owned()], Some(7), true));
         assert_eq!(session.bells, Some(Table { path: "/proc/3/fd/4".to_owned(), device: 1, inode: 22 }));
         assert_eq!(session.door, Some(Table { path: "name,secret".to_owned(), device: 3, inode: 44 }));

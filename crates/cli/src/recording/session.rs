@@ -105,6 +105,9 @@ impl Session {
         line.push_str(&format!(";until_ns={}", self.until_ns.unwrap_or(0)));
         if self.is_leased {
             line.push_str(";leased=1");
+        } else {
+            // Whose child is the run's first process.
+            line.push_str(&format!(";command={}", std::process::id()));
         }
         if let Some(bells) = &self.bells {
             line.push_str(";bells=");

@@ -1,6 +1,7 @@
-//! The environment that `genba run` leaves to the program: LD_PRELOAD and GENBA_SESSION.
+//! The environment that `genba run` leaves to the program: LD_PRELOAD and GENBA_SESSION; and what systemd says there to one process alone.
 //! Owns: reading them, and taking them away again. Never: runs after `main` has begun.
 
+use crate::system::own_ids::own_pid;
 use crate::system::symbols;
 use std::ffi::{CStr, CString};
 
@@ -16,6 +17,22 @@ pub fn leave() {
             Ok(rest) if !rest.is_empty() => libc::setenv(c"LD_PRELOAD".as_ptr(), rest.as_ptr(), 1),
             _ => libc::unsetenv(c"LD_PRELOAD".as_ptr()),
         };
+    }
+}
+
+/// Beside the sockets and the watchdog that systemd gives a process it writes that one's pid (sd_listen_fds(3), sd_watchdog_enabled(3)). It
+/// started `genba run`, whose child, the program, takes that place.
+pub fn take_place_of(command: u32) {
+    // SAFETY: no arguments, no memory.
+    if u32::try_from(unsafe { libc::getppid() }) != Ok(command) {
+        return;
+    }
+    let (command, own) = (command.to_string(), CString::new(own_pid().to_string()).unwrap_or_default());
+    for name in [c"LISTEN_PID", c"WATCHDOG_PID"] {
+        if variable(name).is_some_and(|pid| pid == command) {
+            // SAFETY: runs before `main`, in the only thread.
+            unsafe { libc::setenv(name.as_ptr(), own.as_ptr(), 1) };
+        }
     }
 }
 
