@@ -94,7 +94,11 @@ fn in_folder(folder: &[u8], file: &[u8]) -> Option<[u8; PATH_BYTES]> {
 fn look_at_path(path: &[u8]) -> Seen {
     match Open::file(path) {
         Some(file) => look_at(file.0, path, 0),
-        None => Seen::of(path, None),
+        // Some systems let nobody but root read `sudo`. What rights it gives is told all the same.
+        None => {
+            let gets_rights = Open::unread(path).is_some_and(|file| gets_rights(file.0));
+            Seen::of(path, gets_rights.then_some(Reason::Setuid))
+        }
     }
 }
 
@@ -237,7 +241,15 @@ struct Open(c_int);
 impl Open {
     /// `path` ends with a zero. It never waits, so that a pipe in its place does no harm.
     fn file(path: &[u8]) -> Option<Open> {
-        let flags = libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY;
+        Open::with(path, libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY)
+    }
+
+    /// The same of a file whose bytes are not to be read.
+    fn unread(path: &[u8]) -> Option<Open> {
+        Open::with(path, libc::O_PATH | libc::O_CLOEXEC)
+    }
+
+    fn with(path: &[u8], flags: c_int) -> Option<Open> {
         // SAFETY: a path on this stack.
         let descriptor = unsafe { libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags) };
         c_int::try_from(descriptor).ok().filter(|&descriptor| descriptor >= 0).map(Open)

@@ -373,6 +373,33 @@ mod tests {
     }
 
     #[test]
+    fn a_setuid_program_that_only_root_may_read() {
+        // SAFETY: asks.
+        if unsafe { libc::geteuid() } != 0 {
+            return;
+        }
+        let path = elf("unread", 2, 62, Some("/lib64/ld-linux-x86-64.so.2"));
+        let name = path_of(&path);
+        let seen = [0o4755, 0o4111].map(|mode| {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("its mode");
+            // SAFETY: a child that only looks and ends, as another user.
+            unsafe {
+                let pid = libc::fork();
+                if pid == 0 {
+                    libc::syscall(libc::SYS_setresuid, 65534, 65534, 65534);
+                    let reason = super::executable::look(Program::Path(name.as_ptr())).reason;
+                    libc::_exit(i32::from(reason == Some(Reason::Setuid)));
+                }
+                let mut status = 0;
+                libc::waitpid(pid, &raw mut status, 0);
+                status
+            }
+        });
+        // Where the folder is mounted nosuid, neither is one.
+        assert_eq!(seen[0], seen[1]);
+    }
+
+    #[test]
     fn a_program_is_found_as_execvp_finds_it() {
         let library = made("genba-agent-2.so", b"");
         let preload = format!("LD_PRELOAD={}", library.display());
