@@ -82,6 +82,25 @@ def test_what_a_launcher_leaves_out_is_handed_on(workshop: Workshop) -> None:
         assert run.report_json()["not_followed"] == [], target
 
 
+PIDFD_SPAWN = """
+import ctypes, os, sys
+def words(*texts): return (ctypes.c_char_p * (len(texts) + 1))(*map(os.fsencode, texts), None)
+descriptor = ctypes.c_int()
+given, environment = words(sys.executable, *sys.argv[1:]), words("PATH=" + os.environ["PATH"])
+failed = ctypes.CDLL(None).pidfd_spawn(ctypes.byref(descriptor), os.fsencode(sys.executable), None, None, given, environment)
+assert failed == 0, os.strerror(failed)
+print(os.waitid(os.P_PIDFD, descriptor.value, os.WEXITED).si_status)
+"""
+
+
+def test_what_is_left_out_of_pidfd_spawn_is_handed_on(workshop: Workshop) -> None:
+    """Of glibc 2.39 and later."""
+    says = workshop.write("burns_too.py", "import sys, time\nwhile time.process_time() < 0.3: sum(range(3000))\nsys.exit(7)\n")
+    run = workshop.run(workshop.write("spawns.py", PIDFD_SPAWN), says)
+    assert (run.exit_code, run.stdout) == (0, "7\n"), run.stderr
+    assert len(run.profile()["processes"]) == 2 and run.report_json()["not_followed"] == [], run.stderr
+
+
 BURNS = """
 import sys, time
 end = time.process_time() + 0.6

@@ -176,6 +176,7 @@ TABLE: dict[str, Row] = {
     "tests/package/test_wheel.py::test_python_m_genba_runs_with_its_own_interpreter": ("3.11", *KINDS),
     "tests/ends": Spread(TWO),
     "tests/ends/test_launchers.py::test_a_pyenv_shim": ONE,
+    "tests/ends/test_launchers.py::test_what_is_left_out_of_pidfd_spawn_is_handed_on": ("3.15",),
     "tests/ends/test_interrupts.py": ONE,
     "tests/ends/test_gunicorn.py::test_workers_that_time_out": NOWHERE,
     "tests/ends/test_nothing_lost.py": ONE,

@@ -8,7 +8,7 @@ use std::ffi::CStr;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 /// Every function whose real one is called.
-const NAMES: [&CStr; 70] = [
+const NAMES: [&CStr; 72] = [
     c"__poll_chk",
     c"__ppoll_chk",
     c"__recv_chk",
@@ -32,6 +32,8 @@ const NAMES: [&CStr; 70] = [
     c"msgsnd",
     c"nanosleep",
     c"pause",
+    c"pidfd_spawn",
+    c"pidfd_spawnp",
     c"poll",
     c"posix_spawn",
     c"posix_spawnp",

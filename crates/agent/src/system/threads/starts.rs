@@ -1,7 +1,7 @@
 //! Calls that make a thread or a process. The new one inherits the mask that the program believes in. A thread that needs an alternate
 //! stack gets one (alternate.rs), and one whose end is wanted will tell it (ends.rs).
-//! Owns: `pthread_create`, `thrd_create`, `posix_spawn`. Never: comes between libc and a caller for which there is nothing to do; leaves a
-//! frame of its own on the stack of a thread; allocates.
+//! Owns: `pthread_create`, `thrd_create`, `posix_spawn`, `pidfd_spawn`. Never: comes between libc and a caller for which there is nothing
+//! to do; leaves a frame of its own on the stack of a thread; allocates.
 //!
 //! A thread that blocks SIGURG in the program's belief only blocks it in the kernel, too, while it makes another thread. The new thread begins
 //! with SIGURG blocked, takes the belief over (signals/mask.rs), and *jumps* to its function. So code that unwinds, cancels or reads its
@@ -192,48 +192,38 @@ type Actions = *const libc::posix_spawn_file_actions_t;
 type SpawnAttributes = *const libc::posix_spawnattr_t;
 type Spawn = unsafe extern "C" fn(*mut libc::pid_t, *const c_char, Actions, SpawnAttributes, Words, Words) -> c_int;
 
-/// # Safety
-/// As libc's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn posix_spawn(
-    pid: *mut libc::pid_t,
-    path: *const c_char,
-    actions: Actions,
-    attributes: SpawnAttributes,
-    argv: Words,
-    envp: Words,
-) -> c_int {
-    let real = next!(c"posix_spawn", Spawn, libc::ENOSYS);
-    let lent = mask::lend();
-    // SAFETY: libc's function with the caller's arguments.
-    let result = unsafe {
-        next_program::in_environment(Program::Path(path), envp.cast(), |envp| {
-            real(pid, path, actions, attributes, argv, envp.cast())
-        })
-    };
-    mask::unlend(lent);
-    result
+/// `child` gets the number of the process or of its descriptor.
+macro_rules! spawns {
+    ($($name:ident $text:literal $named:path;)*) => {$(
+        /// # Safety
+        /// As libc's.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(
+            child: *mut c_int,
+            program: *const c_char,
+            actions: Actions,
+            attributes: SpawnAttributes,
+            argv: Words,
+            envp: Words,
+        ) -> c_int {
+            let real = next!($text, Spawn, libc::ENOSYS);
+            let lent = mask::lend();
+            // SAFETY: libc's function with the caller's arguments.
+            let result = unsafe {
+                next_program::in_environment($named(program), envp.cast(), |envp| {
+                    real(child, program, actions, attributes, argv, envp.cast())
+                })
+            };
+            mask::unlend(lent);
+            result
+        }
+    )*};
 }
 
-/// # Safety
-/// As libc's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn posix_spawnp(
-    pid: *mut libc::pid_t,
-    file: *const c_char,
-    actions: Actions,
-    attributes: SpawnAttributes,
-    argv: Words,
-    envp: Words,
-) -> c_int {
-    let real = next!(c"posix_spawnp", Spawn, libc::ENOSYS);
-    let lent = mask::lend();
-    // SAFETY: as above.
-    let result = unsafe {
-        next_program::in_environment(Program::File(file), envp.cast(), |envp| {
-            real(pid, file, actions, attributes, argv, envp.cast())
-        })
-    };
-    mask::unlend(lent);
-    result
+// The last two came with glibc 2.39.
+spawns! {
+    posix_spawn c"posix_spawn" Program::Path;
+    posix_spawnp c"posix_spawnp" Program::File;
+    pidfd_spawn c"pidfd_spawn" Program::Path;
+    pidfd_spawnp c"pidfd_spawnp" Program::File;
 }
