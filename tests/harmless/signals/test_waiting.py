@@ -8,6 +8,7 @@ from both_ways import built, same_both_ways
 from bounds import Matrix
 from figures import Figure
 from interpreters import SUPPORTED
+from preloaded import Preloaded, build
 from recording import Workshop
 from soak import SOAK
 
@@ -240,6 +241,23 @@ def test_calls_of_libc_are_not_interrupted(workshop: Workshop, waiting: Path) ->
     )
     run = workshop.run(workshop.write("calls.py", text), workshop.take(waiting), flags=("--rate", "10000"))
     assert run.answer() == [0] * len(LIMITED), run.stderr
+
+
+ROOM_FOR_FILES = """
+import ctypes, os, time
+while time.process_time() < 0.1: sum(range(1000))
+libc, none, one = ctypes.CDLL(None), ctypes.c_long(0), ctypes.c_long(1)
+print([libc.posix_fallocate(1, none, one), libc.posix_fallocate64(1, none, one), libc.fallocate(1, 0, none, one), libc.fallocate64(1, 0, none, one)])
+"""
+
+
+def test_a_file_gets_its_room_however_long_that_takes(workshop: Workshop, tmp_path: Path) -> None:
+    """Older kernels end that at any signal where the file is in memory (/dev/shm): a library in libc's place looks whether genba's may come."""
+    library = workshop.take(build(tmp_path, "rooms_of_files"))
+    program = Preloaded(workshop, library, [workshop.interpreter.path, workshop.write("rooms.py", ROOM_FOR_FILES)])
+    assert program.alone().stdout == "[4, 4, -1, -1]\n"
+    run = program.recorded("before")
+    assert (run.exit_code, run.stdout) == (0, "[0, 0, 0, 0]\n"), run.stderr
 
 
 # Of raw system calls. The promise is 2 % at 1 kHz: signals go to running threads only, so a wait is interrupted when it begins in the microseconds

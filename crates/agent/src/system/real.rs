@@ -8,7 +8,7 @@ use std::ffi::CStr;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 /// Every function whose real one is called.
-const NAMES: [&CStr; 72] = [
+const NAMES: [&CStr; 76] = [
     c"__poll_chk",
     c"__ppoll_chk",
     c"__recv_chk",
@@ -26,6 +26,8 @@ const NAMES: [&CStr; 72] = [
     c"epoll_wait",
     c"execve",
     c"execvpe",
+    c"fallocate",
+    c"fallocate64",
     c"fexecve",
     c"killpg",
     c"msgrcv",
@@ -35,6 +37,8 @@ const NAMES: [&CStr; 72] = [
     c"pidfd_spawn",
     c"pidfd_spawnp",
     c"poll",
+    c"posix_fallocate",
+    c"posix_fallocate64",
     c"posix_spawn",
     c"posix_spawnp",
     c"ppoll",

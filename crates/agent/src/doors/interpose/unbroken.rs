@@ -1,6 +1,7 @@
 //! Calls of libc that every signal ends with `EINTR`, also one after whose handler other calls go on: genba's signal waits until they are over.
-//! Owns: those with a time limit, System V's, and those of sockets once the program has given one a time limit. Never: ends one for genba's
-//! signal, or keeps a signal of the program's from ending it. Frames here may be unwound by `pthread_cancel`: nothing in them needs a drop.
+//! Owns: those with a time limit, System V's, those that give a file its room, and those of sockets once the program has given one a time limit.
+//! Never: ends one for genba's signal, or keeps a signal of the program's from ending it. Frames here may be unwound by `pthread_cancel`: nothing
+//! in them needs a drop.
 //! Source: signal(7), "Interruption of system calls and library functions by signal handlers".
 //!
 //! Genba asks running threads only. One that it has just found so may begin to wait before the signal comes, or may wait for a CPU on its way
@@ -104,6 +105,12 @@ unbroken! {
     semtimedop c"semtimedop" (set: c_int, operations: *mut libc::sembuf, count: usize, wait: Time) -> c_int, -1, true;
     msgrcv c"msgrcv" (queue: c_int, message: *mut c_void, bytes: usize, kind: c_long, flags: c_int) -> isize, -1, true;
     msgsnd c"msgsnd" (queue: c_int, message: *const c_void, bytes: usize, flags: c_int) -> c_int, -1, true;
+
+    // In memory they take long, and older kernels give all back at any signal: whoever tries again until it is done may never be.
+    fallocate c"fallocate" (file: c_int, mode: c_int, begin: libc::off_t, bytes: libc::off_t) -> c_int, -1, true;
+    fallocate64 c"fallocate64" (file: c_int, mode: c_int, begin: libc::off_t, bytes: libc::off_t) -> c_int, -1, true;
+    posix_fallocate c"posix_fallocate" (file: c_int, begin: libc::off_t, bytes: libc::off_t) -> c_int, libc::ENOSYS, true;
+    posix_fallocate64 c"posix_fallocate64" (file: c_int, begin: libc::off_t, bytes: libc::off_t) -> c_int, libc::ENOSYS, true;
 
     accept c"accept" (socket: c_int, from: Address, bytes: Bytes) -> c_int, -1, a_socket_is_limited();
     accept4 c"accept4" (socket: c_int, from: Address, bytes: Bytes, flags: c_int) -> c_int, -1, a_socket_is_limited();
