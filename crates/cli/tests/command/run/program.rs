@@ -113,8 +113,9 @@ fn input_output_and_directory_are_the_programs() {
     .assert_eq(&sandbox.shown(&child.wait_with_output().expect("ends")));
 }
 
-/// For `sed`: the table of bells is another one in each run.
-const BELLS_AS_ONE: &str = "s|bells=[0-9]*,[0-9]*,/proc/[0-9]*/fd/[0-9]*|bells=[one]|";
+/// For `sed`: the table of bells is another one in each run, and so is genba's pid.
+const BELLS_AS_ONE: &str =
+    "s|bells=[0-9]*,[0-9]*,/proc/[0-9]*/fd/[0-9]*|bells=[one]|;s|command=[0-9]*|command=[pid]|";
 
 #[test]
 fn two_variables_are_added_to_the_environment_and_nothing_else() {
@@ -144,7 +145,7 @@ fn two_variables_are_added_to_the_environment_and_nothing_else() {
     expect![[r#"
         exit code 0
         stdout
-          GENBA_SESSION=v=1;out=[box]/work/named.genba;interval_ns=2000000;budget_per_mille=0;native=0;children=0;memory=1;until_ns=0;bells=[one];tag=run=a%20b%3Bc
+          GENBA_SESSION=v=1;out=[box]/work/named.genba;interval_ns=2000000;budget_per_mille=0;native=0;children=0;memory=1;until_ns=0;command=[pid];bells=[one];tag=run=a%20b%3Bc
           HOME=[box]
           LD_PRELOAD=[box]/.cache/genba/genba-agent-SHA256.so:[box]/other.so
           PATH=[box]/bin:/usr/bin:/bin
@@ -160,13 +161,13 @@ fn the_session_for_the_defaults() {
     sandbox.check("run -q program", expect![[r#"
         exit code 0
         stdout
-          v=1;out=[box]/work/program.genba;interval_ns=1000000;budget_per_mille=20;native=1;children=1;memory=0;until_ns=0;bells=[one]
+          v=1;out=[box]/work/program.genba;interval_ns=1000000;budget_per_mille=20;native=1;children=1;memory=0;until_ns=0;command=[pid];bells=[one]
         stderr
     "#]]);
     sandbox.check("run -q --rate 1000 --children program", expect![[r#"
         exit code 0
         stdout
-          v=1;out=[box]/work/program-2.genba;interval_ns=1000000;budget_per_mille=0;native=1;children=1;memory=0;until_ns=0;bells=[one]
+          v=1;out=[box]/work/program-2.genba;interval_ns=1000000;budget_per_mille=0;native=1;children=1;memory=0;until_ns=0;command=[pid];bells=[one]
         stderr
     "#]]);
 }
