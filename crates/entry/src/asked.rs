@@ -1,6 +1,8 @@
 //! What an entry is asked for, and how it went.
 //! Owns: those types. Never: does anything.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::time::Duration;
 
 use genba_process::identity::Identity;
@@ -22,8 +24,13 @@ pub struct Asked {
     /// That function in this process, where the agent is loaded already.
     pub function: Option<u64>,
     pub session: String,
-    /// For how long threads are looked at until one can be used. Between two looks the program runs.
+    /// For how long threads are looked at until one can be used. Between two looks the program runs. Where threads have filters that nobody has
+    /// read, this begins anew with each stop that leaves fewer of those.
     pub tried_max: Duration,
+    /// Set by the caller: genba asks no more threads for their filters.
+    pub asked_to_end: Arc<AtomicBool>,
+    /// Set meanwhile: how many threads have filters that nobody has read.
+    pub unasked: Arc<AtomicUsize>,
     /// How long the agent may take to begin.
     pub patience: Duration,
 }

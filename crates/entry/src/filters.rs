@@ -134,6 +134,8 @@ impl Filters {
                 self.before.insert(tid, mode);
             }
         }
+        // The number of one that has ended may be another's.
+        self.seen.retain(|tid, _| self.before.contains_key(tid));
         Ok(())
     }
 
@@ -165,6 +167,12 @@ impl Filters {
     #[must_use]
     pub fn are_unread(&self) -> bool {
         self.must_be_read && (self.seen.is_empty() || self.has_unasked)
+    }
+
+    /// How many of the threads that were there just before the stop have filters that nobody has read.
+    #[must_use]
+    pub fn count_unasked(&self) -> usize {
+        self.before.keys().filter(|&&tid| !self.is_known(tid)).count()
     }
 
     /// Asks the filters of threads that the calling thread has stopped, in this order and for at most so long, the first one in any case. Of a

@@ -26,6 +26,7 @@ mod words;
 use std::cell::RefCell;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use genba_process::c_stack::{Modules, Source};
@@ -171,7 +172,8 @@ impl<'a> Entry<'a> {
         let mut last = None;
         let mut deadline = Instant::now() + self.asked.tried_max;
         let mut may_stay = STAYED_MAX;
-        while Instant::now() < deadline {
+        let mut fewest_unasked = self.filters.count_unasked();
+        while Instant::now() < deadline && !self.is_given_up() {
             let is_late = deadline.saturating_duration_since(Instant::now()) < self.asked.tried_max / 2;
             // Before they stop: threads have come and gone since.
             self.maps = maps::read(self.asked.pid).map_err(|_| NotEntered::Ended)?;
@@ -185,6 +187,8 @@ impl<'a> Entry<'a> {
             held.threads = threads;
             held.stopped += stopped;
             held.longest = held.longest.max(stopped);
+            let unasked = self.filters.count_unasked();
+            self.asked.unasked.store(unasked, Ordering::Relaxed);
             match sent {
                 Ok(state) => return self.answer(state, held, began),
                 Err(Unsent::Unusable(why)) => last = why.or(last),
@@ -199,6 +203,13 @@ impl<'a> Entry<'a> {
                 // Each file is read once, so this has an end.
                 deadline += began.elapsed();
             }
+            if unasked < fewest_unasked {
+                // On a busy machine a stop asks few of many threads. Fewer are left each time, so this has an end.
+                fewest_unasked = unasked;
+                // It may take many stops, so the program runs for as long as it was held.
+                std::thread::sleep(stopped);
+                deadline = deadline.max(Instant::now() + self.asked.tried_max);
+            }
             std::thread::sleep(BETWEEN_TRIES);
         }
         // No thread ever stopped, or not all could be asked: nobody knows what its filters say, whatever the way in.
@@ -207,6 +218,11 @@ impl<'a> Entry<'a> {
         } else {
             NotEntered::NoMoment(last, held)
         })
+    }
+
+    /// Only while threads are to be asked, which may take long.
+    fn is_given_up(&self) -> bool {
+        self.filters.are_unread() && self.asked.asked_to_end.load(Ordering::Relaxed)
     }
 
     /// One try.

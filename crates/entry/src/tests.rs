@@ -6,6 +6,7 @@ use genba_process::identity::Identity;
 use genba_process::tracer::in_own_thread;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 #[test]
@@ -61,6 +62,8 @@ fn a_process_that_became_another_program_is_let_go_as_it_is() {
         function: None,
         session: String::new(),
         tried_max: Duration::from_secs(10),
+        asked_to_end: Arc::default(),
+        unasked: Arc::default(),
         patience: Duration::from_secs(10),
     };
     let of_cat = Identity::of(child.id());

@@ -37,7 +37,7 @@ use crate::verbs::heap::keeping::Room;
 use crate::verbs::report;
 use crate::words::failure::{self, Failure, say, show};
 use crate::words::pids;
-use crate::words::progress::during;
+use crate::words::progress::{during, during_change};
 use crate::words::refused::refused;
 use entering::Entering;
 use family::Family;
@@ -150,8 +150,12 @@ fn record(arguments: &Arguments, interpreter: Interpreter, output: &Output) -> R
         has_bolted: Cell::new(false),
         has_met_end: Cell::new(false),
         has_no_libc: Cell::new(false),
+        asked_to_end: Arc::clone(&asked_to_end),
+        unasked: Arc::default(),
     };
-    let entered = match during("entering the process", || entering.enter(&interpreter)) {
+    let unasked = Arc::clone(&entering.unasked);
+    let words = move || entering::words_meanwhile(unasked.load(Ordering::Relaxed));
+    let entered = match during_change(words, || entering.enter(&interpreter)) {
         Ok(entered) => Some(entered),
         Err(failure) => {
             // It may have begun to record, and ended before it could say so: thread by thread, and the agent's may be writing.

@@ -57,12 +57,16 @@ fn a_thread_whose_name_is_no_text_is_read() {
 /// As on Linux before 5.9.
 #[test]
 fn a_thread_that_was_read_is_known_also_where_the_kernel_tells_no_number() {
-    let tid = 1;
+    let tid = i32::MAX;
     let mut filters = Filters::unasked(std::process::id(), Door::Attached);
     filters.before.insert(tid, Mode::Filter(None));
     assert!(!filters.is_known(tid));
+    assert_eq!(filters.count_unasked(), 1);
     filters.seen.insert(tid, Mode::Filter(None));
     assert!(filters.is_known(tid));
+    assert_eq!(filters.count_unasked(), 0);
+    filters.look_again().unwrap();
+    assert!(filters.seen.is_empty(), "there is no such thread");
 }
 
 /// The others count as they were just before the stop.

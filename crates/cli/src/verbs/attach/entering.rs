@@ -3,6 +3,8 @@
 
 use std::cell::Cell;
 use std::ffi::OsString;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::time::Duration;
 
 use genba_entry::filters::{Action, Filtered, Filters};
@@ -55,6 +57,10 @@ pub struct Entering {
     pub has_met_end: Cell<bool>,
     /// The last one had no libc, or none yet.
     pub has_no_libc: Cell<bool>,
+    /// By Ctrl-C.
+    pub asked_to_end: Arc<AtomicBool>,
+    /// Of the process that is being entered: how many threads have filters that nobody has read.
+    pub unasked: Arc<AtomicUsize>,
 }
 
 impl Entering {
@@ -88,6 +94,8 @@ impl Entering {
             function,
             session,
             tried_max,
+            asked_to_end: Arc::clone(&self.asked_to_end),
+            unasked: Arc::clone(&self.unasked),
             patience: PATIENCE,
         };
         let (answer, way) = match genba_entry::enter(&asked) {
@@ -134,6 +142,14 @@ impl Entering {
                 })
                 .hint(format!("genba doctor {pid} says what is allowed there"))),
         }
+    }
+}
+
+/// What genba does meanwhile.
+pub fn words_meanwhile(unasked: usize) -> String {
+    match unasked {
+        0 => "entering the process".to_owned(),
+        _ => format!("asking its threads for their seccomp filters, {} to go", figures::count(unasked as u64)),
     }
 }
 

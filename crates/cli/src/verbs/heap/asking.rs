@@ -5,6 +5,7 @@
 use std::cell::Cell;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use genba_entry::Door;
@@ -75,6 +76,8 @@ pub fn ask(interpreter: &Interpreter, choice: &Choice, wants: Wants, interrupt: 
         has_bolted: Cell::new(false),
         has_met_end: Cell::new(false),
         has_no_libc: Cell::new(false),
+        asked_to_end: interrupt.flag(),
+        unasked: Arc::default(),
     };
     let way = entered(&entering, interpreter, interrupt)?;
     let stopped_ns = u64::try_from(way.stopped().as_nanos()).unwrap_or(u64::MAX);

@@ -23,6 +23,11 @@ impl Interrupt {
         Ok(Interrupt { has_come })
     }
 
+    /// Set when it has come.
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.has_come)
+    }
+
     pub fn has_come(&self) -> bool {
         self.has_come.load(Ordering::Relaxed)
     }
