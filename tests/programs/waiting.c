@@ -38,9 +38,10 @@ static void work(long rounds)
 }
 
 enum { PAUSE, SIGSUSPEND, PPOLL, PSELECT, EPOLL_PWAIT, POLL, SELECT, NANOSLEEP, CLOCK_NANOSLEEP, EPOLL_WAIT, USLEEP, SEM_TIMEDWAIT, SEMTIMEDOP,
-       THRD_SLEEP, RECV, SEND, ACCEPT, CONNECT, PPOLL_WITHOUT_MASK, PSELECT_WITHOUT_MASK, EPOLL_PWAIT_WITHOUT_MASK, SEMOP, MSGRCV };
+       THRD_SLEEP, RECV, SEND, ACCEPT, CONNECT, PPOLL_WITHOUT_MASK, PSELECT_WITHOUT_MASK, EPOLL_PWAIT_WITHOUT_MASK, SEM_CLOCKWAIT, ACCEPT4,
+       RECVFROM, RECVMSG, RECVMMSG, SENDTO, SENDMSG, SENDMMSG, SEMOP, MSGRCV, MSGSND, SLEEP };
 
-static int semaphores = -1, queue = -1;
+static int semaphores = -1, queue = -1, full_queue = -1;
 
 /* Sockets on which nothing comes: one of a pair, into which nothing goes any more, one that listens, and one whose queue of callers is full. */
 static int pair[2], listens, is_full, fills;
@@ -88,6 +89,67 @@ static int limited(int descriptor, int option, struct timeval limit)
     return descriptor;
 }
 
+struct message { long kind; char text[512]; };
+
+/* An empty queue, and one into which nothing goes any more. */
+static void open_queues(void)
+{
+    struct message message = {1, "full"};
+    queue = msgget(IPC_PRIVATE, 0600);
+    full_queue = msgget(IPC_PRIVATE, 0600);
+    while (msgsnd(full_queue, &message, sizeof message.text, IPC_NOWAIT) == 0) {
+    }
+}
+
+static void close_queues(void)
+{
+    msgctl(queue, IPC_RMID, 0);
+    msgctl(full_queue, IPC_RMID, 0);
+}
+
+/* The receiving calls and those that send, for one byte, and those that accept. */
+static int wait_at_socket(int way, struct timeval limit)
+{
+    char byte = 'x';
+    struct iovec part = {&byte, 1};
+    struct mmsghdr one = {.msg_hdr = {.msg_iov = &part, .msg_iovlen = 1}};
+    switch (way) {
+    case RECV:
+        return (int)recv(limited(pair[0], SO_RCVTIMEO, limit), &byte, 1, 0);
+    case RECVFROM:
+        return (int)recvfrom(limited(pair[0], SO_RCVTIMEO, limit), &byte, 1, 0, 0, 0);
+    case RECVMSG:
+        return (int)recvmsg(limited(pair[0], SO_RCVTIMEO, limit), &one.msg_hdr, 0);
+    case RECVMMSG:
+        return recvmmsg(limited(pair[0], SO_RCVTIMEO, limit), &one, 1, 0, 0);
+    case SEND:
+        return (int)send(limited(pair[0], SO_SNDTIMEO, limit), &byte, 1, 0);
+    case SENDTO:
+        return (int)sendto(limited(pair[0], SO_SNDTIMEO, limit), &byte, 1, 0, 0, 0);
+    case SENDMSG:
+        return (int)sendmsg(limited(pair[0], SO_SNDTIMEO, limit), &one.msg_hdr, 0);
+    case SENDMMSG:
+        return sendmmsg(limited(pair[0], SO_SNDTIMEO, limit), &one, 1, 0);
+    case ACCEPT:
+        return accept(limited(listens, SO_RCVTIMEO, limit), 0, 0);
+    default:
+        return accept4(limited(listens, SO_RCVTIMEO, limit), 0, 0, 0);
+    }
+}
+
+static int wait_for_semaphore(int way, struct timespec time)
+{
+    clockid_t clock = way == SEM_TIMEDWAIT ? CLOCK_REALTIME : CLOCK_MONOTONIC;
+    sem_t semaphore;
+    struct timespec until;
+    sem_init(&semaphore, 0, 0);
+    clock_gettime(clock, &until);
+    until.tv_nsec += time.tv_nsec;
+    until.tv_sec += time.tv_sec + until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    return way == SEM_TIMEDWAIT ? sem_timedwait(&semaphore, &until) : sem_clockwait(&semaphore, clock, &until);
+}
+
 static int wait_once(int way, const sigset_t *mask, long wait_ms)
 {
     struct timespec time = {wait_ms / 1000, wait_ms % 1000 * 1000000};
@@ -117,16 +179,9 @@ static int wait_once(int way, const sigset_t *mask, long wait_ms)
         return errno ? -1 : 0;
     case USLEEP:
         return usleep((useconds_t)(wait_ms * 1000));
-    case SEM_TIMEDWAIT: {
-        sem_t semaphore;
-        struct timespec until;
-        sem_init(&semaphore, 0, 0);
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += time.tv_nsec;
-        until.tv_sec += time.tv_sec + until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
-        return sem_timedwait(&semaphore, &until);
-    }
+    case SEM_TIMEDWAIT:
+    case SEM_CLOCKWAIT:
+        return wait_for_semaphore(way, time);
     case SEMTIMEDOP:
         return semtimedop(semaphores, &less, 1, &time);
     case THRD_SLEEP: {
@@ -135,14 +190,17 @@ static int wait_once(int way, const sigset_t *mask, long wait_ms)
         errno = slept == -1 ? EINTR : 0;
         return slept == 0 ? 0 : -1;
     }
-    case RECV: {
-        char byte;
-        return (int)recv(limited(pair[0], SO_RCVTIMEO, as_timeval), &byte, 1, 0);
-    }
+    case RECV:
+    case RECVFROM:
+    case RECVMSG:
+    case RECVMMSG:
     case SEND:
-        return (int)send(limited(pair[0], SO_SNDTIMEO, as_timeval), "x", 1, 0);
+    case SENDTO:
+    case SENDMSG:
+    case SENDMMSG:
     case ACCEPT:
-        return accept(limited(listens, SO_RCVTIMEO, as_timeval), 0, 0);
+    case ACCEPT4:
+        return wait_at_socket(way, as_timeval);
     case CONNECT: {
         int caller = limited(socket(AF_UNIX, SOCK_STREAM, 0), SO_SNDTIMEO, as_timeval);
         int result = connect(caller, (struct sockaddr *)&address_of_full, bytes_of_full);
@@ -154,9 +212,17 @@ static int wait_once(int way, const sigset_t *mask, long wait_ms)
     case SEMOP:
         return semop(semaphores, &less, 1);
     case MSGRCV: {
-        struct { long kind; char text[8]; } message;
+        struct message message;
         return (int)msgrcv(queue, &message, sizeof message.text, 0, 0);
     }
+    case MSGSND: {
+        struct message message = {1, "more"};
+        return msgsnd(full_queue, &message, sizeof message.text, 0);
+    }
+    case SLEEP:
+        /* It tells the seconds that were left, and leaves errno alone. */
+        errno = sleep((unsigned)(wait_ms / 1000)) ? EINTR : 0;
+        return errno ? -1 : 0;
     default: {
         struct epoll_event event;
         int events = epoll_create1(0);
@@ -180,7 +246,7 @@ long spurious(long way, long count)
     long bad = 0;
     sigemptyset(&mask);
     semaphores = semget(IPC_PRIVATE, 1, 0600);
-    queue = msgget(IPC_PRIVATE, 0600);
+    open_queues();
     open_sockets();
     sigaction(SIGALRM, &action, &before);
     setitimer(ITIMER_REAL, &every, 0);
@@ -194,7 +260,7 @@ long spurious(long way, long count)
     setitimer(ITIMER_REAL, &never, 0);
     sigaction(SIGALRM, &before, 0);
     semctl(semaphores, 0, IPC_RMID);
-    msgctl(queue, IPC_RMID, 0);
+    close_queues();
     close_sockets();
     return bad;
 }

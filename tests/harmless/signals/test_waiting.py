@@ -16,8 +16,8 @@ from soak import SOAK
 LOAD = "import ctypes, json, sys\nlibrary = ctypes.CDLL(sys.argv[1])\nlong = ctypes.c_long\n"
 WAITS = 2000 if SOAK else 200
 # As waiting.c has them: all, and those with a time limit, that a signal ends whatever its handler was installed with.
-WAYS = 23
-LIMITED = range(2, 21)
+WAYS = 33
+LIMITED = range(2, 29)
 
 
 @pytest.fixture(scope="session")
@@ -231,7 +231,7 @@ def test_who_waits_for_the_urgent_signal_is_woken_by_others_as_often(workshop: W
 
 def test_calls_of_libc_are_not_interrupted(workshop: Workshop, waiting: Path) -> None:
     """Libraries that take EINTR for a failure, on busy CPUs: the program's other threads leave none idle."""
-    count = 100_000 // len(LIMITED) if SOAK else 300
+    count = (100_000 if SOAK else 4_800) // len(LIMITED)
     text = LOAD + (
         "import os, threading\ndone = []\n"
         "def keeps_busy():\n    while not done: sum(range(10_000))\n"
