@@ -162,6 +162,7 @@ TABLE: dict[str, Row] = {
     "tests/harmless/processes/test_forks.py::test_the_thread_that_forks_does_not_wait_for_a_file_server": ONE,
     # The others get no stacks of genba's.
     "tests/harmless/signals/test_alternates.py": BOLT,
+    "tests/harmless/signals/test_cut_writes.py::test_handlers_run_where_they_would": BOLT,
     "tests/harmless/signals/test_faults.py::test_memory_that_is_broken": ONE,
     "tests/harmless/signals/test_handlers.py::test_a_handler_leaves_a_call_that_waits_for_the_sampler": ONE,
     "tests/harmless/signals/test_job_control.py::test_ctrl_z_without_genba": ONE,
