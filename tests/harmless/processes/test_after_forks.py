@@ -1,5 +1,6 @@
 """What a process is to itself (mask, handlers, limits, descriptors, rights, …) on each door, before and after forks, in threads made before and after
-them: the same as without genba. What a program can notice (docs/limits.md) is left out by name."""
+them, in children of the first thread and of another one, and in other programs: the same as without genba. What a program can notice (docs/limits.md)
+is left out by name."""
 
 import json
 import subprocess
@@ -149,12 +150,17 @@ def grandchild(which):
     note(f"child of the {which} child")
     in_thread(f"thread of the child of the {which} child")
 
-def another_program():
+def forked(words):
+    pid = os.fork()
+    if pid == 0: os.execv(sys.executable, words)
+    return pid
+
+def spawned(words): return os.posix_spawn(sys.executable, words, os.environ)
+
+def another_program(moment, start):
     "It inherits what an exec hands on."
     told = "another.json"
-    pid = os.fork()
-    if pid == 0:
-        os.execv(sys.executable, [sys.executable, __file__, "another program", "as it begins", told])
+    pid = start([sys.executable, __file__, "another program", "as it begins", told, moment])
     assert os.waitpid(pid, 0)[1] == 0
     with open(told) as file: table.update(json.load(file))
 
@@ -177,29 +183,31 @@ if begins == "changed":
 signal.signal(signal.SIGUSR2, lambda number, frame: came.append(number))
 
 if door == "another program":
-    note("another program")
+    note(sys.argv[4])
     with open(sys.argv[3], "w") as told: json.dump(table, told)
     sys.exit(0)
 
 note("first")
 asked, answered = queue.SimpleQueue(), queue.SimpleQueue()
 def serve():
-    while moment := asked.get():
-        note(moment)
-        answered.put(moment)
+    while what := asked.get():
+        what()
+        answered.put(None)
 older = threading.Thread(target=serve)
 older.start()
-def in_older(moment):
-    asked.put(moment)
+def in_older(what):
+    asked.put(what)
     answered.get()
 
-in_older("older thread")
+in_older(lambda: note("older thread"))
 in_child(lambda: child("first"))
 note("after a fork")
-in_older("older thread, after a fork")
+in_older(lambda: note("older thread, after a fork"))
 in_thread("younger thread")
 in_child(lambda: child("second"))
-another_program()
+in_older(lambda: in_child(lambda: child("older thread's")))
+another_program("another program", forked)
+another_program("spawned program", spawned)
 note("last")
 asked.put(None)
 older.join()
@@ -209,8 +217,8 @@ if door == "import genba":
 print(json.dumps(table))
 """
 STARTS = "import subprocess, sys; sys.exit(subprocess.run(sys.argv[1:]).returncode)"
-MOMENTS = {"first", "older thread", "after a fork", "older thread, after a fork", "younger thread", "another program", "last"}
-for which in ("first", "second"):
+MOMENTS = {"first", "older thread", "after a fork", "older thread, after a fork", "younger thread", "another program", "spawned program", "last"}
+for which in ("first", "second", "older thread's"):
     MOMENTS |= {f"{which} child", f"thread of the {which} child", f"{which} child, after its fork"}
     MOMENTS |= {f"child of the {which} child", f"thread of the child of the {which} child"}
 # A recording begun by `import genba` has nothing preloaded: the kernel's own answers show genba's handlers, and its signal where a thread blocks it.
@@ -239,7 +247,7 @@ def test_each_state_at_each_moment(inside: Inside, door: str, begins: str) -> No
     else:
         run = workshop.run_target([*target, door, begins], flags=("--quiet",))
         assert run.exit_code == 0, run.stderr
-        assert len(run.profile()["processes"]) >= 6
+        assert len(run.profile()["processes"]) >= 9
         stdout = run.stdout
     assert set(alone) == MOMENTS
     assert differences(alone, json.loads(stdout), within=door == "import genba") == []
