@@ -145,6 +145,7 @@ TABLE: dict[str, Row] = {
     # libc, the kernel, signals.
     "tests/harmless": Spread(KINDS),
     "tests/harmless/processes/test_after_forks.py": Spread(KINDS),
+    "tests/harmless/processes/test_after_forks.py::test_each_state_while_genba_is_attached": Spread(TWO),
     "tests/harmless/processes/test_cpython.py": Spread(TWO),
     "tests/harmless/processes/test_harmless.py::test_an_embedded_interpreter_that_is_not_there_yet_or_any_more": IN_THE_OPEN,
     "tests/harmless/surroundings/test_other_loaders.py": Spread(IN_THE_OPEN),

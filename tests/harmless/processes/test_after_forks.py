@@ -3,13 +3,14 @@ them, in children of the first thread and of another one, and in other programs:
 is left out by name."""
 
 import json
-import subprocess
 
 import pytest
 
+from both_ways import without_genba
 from inside import Inside
 from inside import inside as inside  # noqa: PLC0414  (fixture)
-from recording import RUN_SECONDS_MAX
+from recording import Workshop
+from running_program import started, until
 
 Table = dict[str, dict[str, object]]
 
@@ -187,6 +188,16 @@ if door == "another program":
     with open(sys.argv[3], "w") as told: json.dump(table, told)
     sys.exit(0)
 
+def is_attached():
+    for task in os.listdir("/proc/self/task"):
+        try:
+            if lines(f"/proc/self/task/{task}/comm", "genba"): return True
+        except OSError: pass
+    return False
+if door == "attach":
+    print("ready", flush=True)
+    while not is_attached(): work()
+
 note("first")
 asked, answered = queue.SimpleQueue(), queue.SimpleQueue()
 def serve():
@@ -214,43 +225,67 @@ older.join()
 if door == "import genba":
     assert genba.is_active()
     genba.stop()
-print(json.dumps(table))
+# More than a pipe holds that nobody reads until the end.
+with open("states.json", "w") as told: json.dump(table, told)
 """
 STARTS = "import subprocess, sys; sys.exit(subprocess.run(sys.argv[1:]).returncode)"
 MOMENTS = {"first", "older thread", "after a fork", "older thread, after a fork", "younger thread", "another program", "spawned program", "last"}
 for which in ("first", "second", "older thread's"):
     MOMENTS |= {f"{which} child", f"thread of the {which} child", f"{which} child, after its fork"}
     MOMENTS |= {f"child of the {which} child", f"thread of the child of the {which} child"}
-# A recording begun by `import genba` has nothing preloaded: the kernel's own answers show genba's handlers, and its signal where a thread blocks it.
-# A fork of such a process is recorded, too.
+# A recording begun by `import genba` or `genba attach` has nothing preloaded: the kernel's own answers show genba's handlers, and its signal where a
+# thread blocks it. A fork of such a process is recorded, too.
 SEEN_WITHIN = {"handler of 7", "handler of 11", "handler of 23"}
 SIGURG = 23
+BEGINS = ["as it begins", "changed"]
 
 
-@pytest.mark.parametrize("begins", ["as it begins", "changed"])
+@pytest.mark.parametrize("begins", BEGINS)
 @pytest.mark.parametrize("door", ["run", "child of run", "import genba"])
 def test_each_state_at_each_moment(inside: Inside, door: str, begins: str) -> None:
     workshop = inside.workshop
     target = [workshop.interpreter.path, workshop.write("states.py", PROGRAM)]
     if door == "child of run":
         target = [workshop.interpreter.path, "-c", STARTS, *target]
-    place = workshop.place
-    done = subprocess.run(
-        place.command([*target, "alone", begins]), cwd=place.outside, env=place.environment({}), capture_output=True, text=True, timeout=RUN_SECONDS_MAX
-    )
-    assert done.returncode == 0, done.stderr
-    alone = json.loads(done.stdout)
+    alone = alone_in(workshop, [*target, "alone", begins])
     if door == "import genba":
         beside = inside.run([*target, door, begins])
         assert beside.returncode == 0, beside.stderr
-        stdout = beside.stdout
     else:
         run = workshop.run_target([*target, door, begins], flags=("--quiet",))
         assert run.exit_code == 0, run.stderr
         assert len(run.profile()["processes"]) >= 9
-        stdout = run.stdout
+    assert differences(alone, written(workshop), within=door == "import genba") == []
+
+
+@pytest.mark.parametrize("begins", BEGINS)
+def test_each_state_while_genba_is_attached(workshop: Workshop, begins: str) -> None:
+    if workshop.interpreter.name == "3.14-standalone":
+        pytest.skip("threads of builds that BOLT made show the alternate stacks that they get")
+    program = workshop.write("states.py", PROGRAM)
+    alone = alone_in(workshop, [workshop.interpreter.path, program, "alone", begins])
+    with started(workshop, program, "attach", begins) as beside:
+        attached = beside.attach("attached.genba", "--duration", "30")
+        assert attached.returncode == 0, attached.stderr
+        assert until(lambda: beside.process.poll() is not None)
+        assert beside.process.returncode == 0, beside.process.communicate()[1]
+    assert differences(alone, written(workshop), within=True) == []
+
+
+def alone_in(workshop: Workshop, target: list[str]) -> Table:
+    done = without_genba(workshop, target)
+    assert done.returncode == 0, done.stderr
+    alone = written(workshop)
     assert set(alone) == MOMENTS
-    assert differences(alone, json.loads(stdout), within=door == "import genba") == []
+    return alone
+
+
+def written(workshop: Workshop) -> Table:
+    """By the last run; the next one writes its own."""
+    states = workshop.place.outside / "states.json"
+    table = json.loads(states.read_text())
+    states.unlink()
+    return table
 
 
 def differences(alone: Table, beside: Table, *, within: bool) -> list[tuple[str, str, object, object]]:
