@@ -36,6 +36,7 @@ afterwards()
 WHOLE_MIN = 0.9
 # The version and the library's key, three words: what follows, with its sum, may be any library's.
 WHOSE_BYTES = 24
+VERSION_BYTES = 8
 
 
 def cut_short(file: Path) -> None:
@@ -76,6 +77,16 @@ def kept(workshop: Workshop) -> list[Path]:
     return sorted(file for file in (workshop.place.cache_folder() / "rows").glob("*") if file.name.isdecimal())
 
 
+def exchange(files: list[Path]) -> dict[Path, bytes]:
+    """Each file has the rows of another library, under its own one's key."""
+    content = [file.read_bytes() for file in files]
+    exchanged = {file: one[:WHOSE_BYTES] + other[WHOSE_BYTES:] for file, one, other in zip(files, content, content[1:] + content[:1], strict=True)}
+    assert len(exchanged) > 1
+    for file, rows in exchanged.items():
+        file.write_bytes(rows)
+    return exchanged
+
+
 def test_rows_are_kept_and_believed_only_when_whole(cold: Workshop) -> None:
     program = cold.write("hashes.py", HASHES)
     assert share_of_whole(cold.run(program, flags=("-q",))) > WHOLE_MIN
@@ -98,14 +109,18 @@ def test_kept_rows_are_what_the_stack_is_walked_with(cold: Workshop) -> None:
     So are those of the executable, which may have no build id (python-build-standalone's)."""
     program = cold.write("hashes.py", HASHES)
     assert share_of_whole(cold.run(program, flags=("-q",))) > WHOLE_MIN
-    files = kept(cold)
-    content = [file.read_bytes() for file in files]
-    exchanged = {file: one[:WHOSE_BYTES] + other[WHOSE_BYTES:] for file, one, other in zip(files, content, content[1:] + content[:1], strict=True)}
-    assert len(exchanged) > 1
-    for file, rows in exchanged.items():
-        file.write_bytes(rows)
+    exchanged = exchange(kept(cold))
     assert share_of_whole(cold.run(program, flags=("-q",))) < 1 - WHOLE_MIN
     assert {file: file.read_bytes() for file in kept(cold)} == exchanged
+
+
+def test_rows_that_another_genba_compiled_are_not_used(cold: Workshop) -> None:
+    """All versions share the folder. Those here would show in the stacks, as above."""
+    program = cold.write("hashes.py", HASHES)
+    assert share_of_whole(cold.run(program, flags=("-q",))) > WHOLE_MIN
+    for file, rows in exchange(kept(cold)).items():
+        file.write_bytes(bytes(255 - byte for byte in rows[:VERSION_BYTES]) + rows[VERSION_BYTES:])
+    assert share_of_whole(cold.run(program, flags=("-q",))) > WHOLE_MIN
 
 
 def test_without_a_folder_everything_is_compiled(cold: Workshop) -> None:
