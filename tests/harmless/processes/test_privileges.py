@@ -117,3 +117,10 @@ def test_while_genba_is_attached(workshop: Workshop) -> None:
         assert until(lambda: program.process.poll() is not None)
         stdout, stderr = program.process.communicate()
     assert stdout == "[]\n(None, ([65534], (65534, 65534, 65534), (65534, 65534, 65534))) []\n", stderr
+
+
+def test_in_a_child_of_a_program_that_records_itself(inside: Inside) -> None:
+    """And its parent's threads, made anew after the fork."""
+    words = "import warnings\nwarnings.simplefilter('ignore')\nimport genba\ngenba.start('own.genba', children=True)\nburn()\n"
+    words += "print(in_child(lambda: (burn(), drop(), threads_that_never_answer())))\nburn()\nprint(threads_that_never_answer())\ngenba.stop()\n"
+    assert inside.said(DROP + words) == ["(None, ([65534], (65534, 65534, 65534), (65534, 65534, 65534)), [])", "[]"]
