@@ -22,7 +22,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 os.urandom(1)  # a CPython built without getrandom keeps /dev/urandom open
 if door == "import genba":
     import genba
-    genba.start("own.genba")
+    genba.start("own.genba", children=True)
 
 class Action(ctypes.Structure):
     _fields_ = [("handler", ctypes.c_ulong), ("mask", ctypes.c_ulong * 16), ("flags", ctypes.c_int), ("restorer", ctypes.c_void_p)]
