@@ -1,10 +1,12 @@
 """A program that has no memory to spare, or a limit of it: it does what it does without genba, and the recording says why it stopped.
 
 `allocations_max` (a wrapper adds it to GENBA_SESSION) lets so many allocations of genba's succeed in each process and no more: stepped
-from none upwards, each of them is once the first to fail, in the sampler, after a dlopen, before and in a forked child, before an exec.
+from none upwards, each of them is once the first to fail, in the sampler, after a dlopen, before and in a forked child, before an exec; and
+where `genba trace` counts.
 """
 
 
+import marshal
 import re
 import subprocess
 from pathlib import Path
@@ -14,7 +16,7 @@ import pytest
 from both_ways import same_both_ways, without_genba, words_of
 from inside import Inside
 from inside import inside as inside  # noqa: PLC0414  (fixture)
-from recording import Run, Workshop
+from recording import RUN_SECONDS_MAX, Run, Workshop
 from runs_on import KINDS
 from soak import SOAK
 
@@ -178,3 +180,45 @@ print("stop" if was_active else "no memory", written, sep="\\n")
     marks = sum(mark["text"] == "x" * 300_000 for mark in profile["marks"])
     assert [process["ended"], str(marks)] == lines
     assert "before" in inside.functions("app.genba")
+
+
+COUNTED = """
+import sys, threading
+def again(): return len([])
+text = "".join(f"def f{n}(): return abs({n})\\nf{n}()\\n" for n in range(200))
+exec(compile(text, "many.py", "exec"))
+threads = [threading.Thread(target=again) for _ in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+for _ in range(3): again()
+print("done", flush=True)
+sys.exit(3)
+"""
+# Its functions take some hundreds of allocations, the file another few hundred.
+COUNTED_SHORT = [*range(0, 1400, 100), 50000]
+COUNTED_EACH = [*range(0, 2500, 7), 50000]
+
+
+@pytest.mark.timeout(3600 if SOAK else 300)
+def test_each_allocation_fails_once_while_calls_are_counted(workshop: Workshop) -> None:
+    """Under `genba trace`: what was counted until then is in the file, and the command says why it is not more."""
+    place, program = workshop.place, workshop.write("counted.py", COUNTED)
+    is_told, calls = False, dict[str, int]()
+    for allocations in COUNTED_EACH if SOAK else COUNTED_SHORT:
+        name = f"counted-{allocations}.prof"
+        target = ["/bin/sh", "-c", LIMITED, "sh", str(allocations), workshop.interpreter.path, program]
+        done = subprocess.run(
+            place.command([place.genba_inside, "trace", "-o", f"{place.inside}/{name}", *target]),
+            cwd=place.outside, env=place.environment({}), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=RUN_SECONDS_MAX,
+        )
+        assert (done.returncode, done.stdout) == (3, "done\n"), (allocations, done.stderr)
+        assert not re.search("panicked|memory allocation of", done.stderr), (allocations, done.stderr)
+        is_told |= "there was no memory for more functions: the counts end early" in done.stderr
+        if not (place.outside / name).exists():
+            assert "nothing was traced" in done.stderr, (allocations, done.stderr)
+            continue
+        calls = {function: numbers[1] for (_, _, function), numbers in marshal.loads((place.outside / name).read_bytes()).items()}
+        assert calls.get("again", 0) <= 11 and all(calls.get(f"f{number}", 0) <= 1 for number in range(200)), (allocations, calls)
+    # The last one had all.
+    assert calls["again"] == 11 and all(calls[f"f{number}"] == 1 for number in range(200))
+    assert is_told, "no step ended the counts"

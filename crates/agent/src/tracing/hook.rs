@@ -13,6 +13,7 @@ use super::functions::Python;
 use super::tracer::Tracer;
 use super::{beside, monitoring, profile_function};
 use crate::collections::interpreter::Object;
+use crate::process::room;
 use crate::process::safe_point;
 use crate::process::session::Session;
 use crate::system::errno;
@@ -25,6 +26,8 @@ const ARMED: u32 = 1;
 const BEGUN: u32 = 2;
 /// On 3.11: the program's own profile functions are watched.
 const BEGUN_WATCHING: u32 = 3;
+
+const NO_MEMORY: &str = "there is no memory";
 
 static STAGE: AtomicU32 = AtomicU32::new(WAITING);
 /// A hook stays for ever.
@@ -131,15 +134,17 @@ fn begins(is_module: bool) {
     // What the installation does is audited, too.
     STAGE.store(if has_monitoring { BEGUN } else { BEGUN_WATCHING }, SeqCst);
     // SAFETY: as above; nothing of the interpreter's is called while it is used.
-    let has_room = unsafe { (*tracer).begin() }.ok_or("there is no memory");
-    let installed = has_room.and_then(|()| match has_monitoring {
-        true => monitoring::install(tracer),
-        false => profile_function::install(tracer),
+    let has_room = unsafe { (*tracer).begin() }.ok_or(NO_MEMORY);
+    let installed = has_room.and_then(|()| {
+        let install = || match has_monitoring {
+            true => monitoring::install(tracer),
+            false => profile_function::install(tracer),
+        };
+        room::within(|| install().map(|()| beside::install(tracer))).unwrap_or(Err(NO_MEMORY))
     });
-    match installed {
-        Ok(()) => beside::install(tracer),
+    if let Err(words) = installed {
         // SAFETY: as above.
-        Err(words) => file::note(unsafe { &(*tracer).session }, file::Note::Refused, words.as_bytes()),
+        room::within(|| file::note(unsafe { &(*tracer).session }, file::Note::Refused, words.as_bytes()));
     }
     errno::set(errno);
 }
