@@ -6,6 +6,7 @@
 //! calls add to the total time. Source: CPython Modules/_lsprof.c, `initContext` and `Stop`.
 
 use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 
 /// A function's place in the process's table.
 pub type Index = u32;
@@ -124,6 +125,11 @@ struct Frame {
 
 const NO_PAIR: u32 = u32::MAX;
 
+/// Room that a new thread's tables have: for what `threading` calls before and behind a thread's work, and a little of that. Tables that grow so far
+/// from nothing are copied four times.
+const CALLS_AT_ONCE: usize = 8;
+const CALLED: usize = 28;
+
 #[derive(Default)]
 pub struct Thread {
     stack: Vec<Frame>,
@@ -151,6 +157,16 @@ impl Thread {
     /// The thread in which the program begins.
     pub fn first() -> Thread {
         Thread { root: Root::Next, ..Thread::default() }
+    }
+
+    /// None: there is no memory for it.
+    pub fn with_room(mut self) -> Option<Thread> {
+        self.stack.try_reserve(CALLS_AT_ONCE).ok()?;
+        self.functions.try_reserve(CALLED).ok()?;
+        self.place_of.try_reserve(CALLED).ok()?;
+        self.pairs.try_reserve(CALLED).ok()?;
+        self.pair_of.try_reserve(CALLED).ok()?;
+        Some(self)
     }
 
     /// Of a caller that has called this function before, as most have: one look at a table. False: it has not, and nothing is counted.
@@ -299,8 +315,11 @@ impl Thread {
         }
     }
 
-    /// As if all calls under way ended now.
-    pub fn ended(&self, now_ticks: u64) -> (Vec<Called>, Vec<Pair>) {
+    /// As if all calls under way ended now. Where none is, nothing is copied.
+    pub fn ended(&self, now_ticks: u64) -> (Cow<'_, [Called]>, Cow<'_, [Pair]>) {
+        if self.stack.is_empty() {
+            return (Cow::Borrowed(self.functions.as_slice()), Cow::Borrowed(self.pairs.as_slice()));
+        }
         let mut thread = Thread {
             stack: self.stack.clone(),
             functions: self.functions.clone(),
@@ -310,7 +329,7 @@ impl Thread {
         while !thread.stack.is_empty() {
             thread.pop(now_ticks);
         }
-        (thread.functions, thread.pairs)
+        (Cow::Owned(thread.functions), Cow::Owned(thread.pairs))
     }
 }
 

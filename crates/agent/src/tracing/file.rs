@@ -130,12 +130,12 @@ fn added_up(tracer: &Tracer) -> (Vec<&Name>, Vec<Row>) {
     let now_ticks = tracer.clock.ticks();
     for thread in threads {
         let (functions, pairs) = thread.ended(now_ticks);
-        for called in &functions {
+        for called in &*functions {
             if let Some(row) = places.get(called.function as usize).and_then(|place| rows.get_mut(*place)) {
                 row.totals.add(&called.totals);
             }
         }
-        for pair in &pairs {
+        for pair in &*pairs {
             if let (Some(caller), Some(callee)) = (places.get(pair.caller as usize), places.get(pair.callee as usize)) {
                 by_caller.entry((*callee, *caller)).or_default().add(&pair.totals);
             }

@@ -189,6 +189,7 @@ impl Tracer {
 
     #[cold]
     fn add_thread(&mut self, own: u64, thread: Thread) -> Option<usize> {
+        let thread = thread.with_room()?;
         self.threads.try_reserve(1).ok()?;
         self.thread_of.try_reserve(1).ok()?;
         self.threads.push(thread);
