@@ -137,11 +137,12 @@ pub fn trace(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let (ending, pid) = started.inspect_err(|_| output.give_up()).map_err(of_trace)?;
     let said = notes.map(|notes| notes.read()).unwrap_or_default();
     let written = Written::sorted(&place, &said);
-    let still = still_running(&session);
     if !written.has_any(&place) {
         output.give_up();
-        return Err(nothing_written(&ending, &place, &written.refusals, &still));
+        return Err(nothing_written(&ending, &place, &written.refusals, &still_running(&session)));
     }
+    // Looks at each process of the machine.
+    let still = if arguments.quiet { Vec::new() } else { still_running(&session) };
     if place.is_within() {
         // A file-size limit makes a write fail; it must not end genba and lose the program's exit code.
         let _kept = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
