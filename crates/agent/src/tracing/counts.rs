@@ -335,7 +335,7 @@ impl Thread {
 
 #[cfg(test)]
 mod tests {
-    use super::{Called, Index, Thread, Totals, Waits};
+    use super::{CALLED, Called, Cow, Index, Thread, Totals, Waits};
 
     const ROOT: (u64, u32) = (100, 0);
     const F: (u64, u32) = (101, 1);
@@ -410,6 +410,22 @@ mod tests {
         assert_eq!(by_function(&functions), [(LATE.1, totals(2, 0, 30, 40)), (1, totals(1, 0, 10, 10))]);
         let of: Vec<_> = pairs.iter().map(|pair| (pair.caller, pair.callee, pair.totals)).collect();
         assert_eq!(of, [(LATE.1, 1, totals(1, 0, 10, 10))]);
+    }
+
+    #[test]
+    fn what_most_threads_call_has_room_and_is_not_copied_at_the_end() {
+        let mut thread = Thread::default().with_room().unwrap();
+        let room = (thread.functions.capacity(), thread.pairs.capacity());
+        run(&mut thread, &[(ROOT, true)]);
+        for function in (1_u32..).take(CALLED - 1) {
+            let call = (u64::from(function), function);
+            run(&mut thread, &[(call, true), (call, false)]);
+        }
+        assert_eq!(thread.functions.len(), CALLED);
+        assert_eq!((thread.functions.capacity(), thread.pairs.capacity()), room);
+        assert!(matches!(thread.ended(0), (Cow::Owned(_), Cow::Owned(_))));
+        run(&mut thread, &[(ROOT, false)]);
+        assert!(matches!(thread.ended(0), (Cow::Borrowed(_), Cow::Borrowed(_))));
     }
 
     #[test]
