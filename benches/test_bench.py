@@ -88,6 +88,15 @@ def test_a_work_that_takes_longer_than_under_cprofile_is_a_goal_missed(tmp_path:
         assert row.met is is_met and row.yardstick.endswith(f"{ours:.3f} s, cProfile 0.500 s, alone 0.400 s"), row
 
 
+def test_how_far_a_share_is_moved_is_that_of_several_rounds() -> None:
+    def told(loop: float) -> dict[str, float]:
+        return dict.fromkeys(trace.OWN, 0.1) | {"loop": loop}
+
+    rounds = [{trace.SAMPLED: told(sampled), "cProfile": told(moved)} for sampled, moved in ((0.5, 0.3), (0.5, 0.3), (0.5, 0.2), (0.6, 0.3), (0.5, 0.3))]
+    row = trace.distortion(rounds, "cProfile", "CPython 3.13")
+    assert round(row.value, 6) == 20 and row.yardstick.startswith("20.0 to 30.0; loop is moved most; <module> 10 → 10 %,"), row
+
+
 @in_long_runs
 def test_start_up_and_memory(tmp_path: Path) -> None:
     _, data, _ = bench("--parts", "startup,memory", folder=tmp_path, ROUNDS="1")

@@ -26,6 +26,7 @@ from row import Row
 
 ROUNDS = 9
 ROUNDS_OF_WORKS = 5
+ROUNDS_OF_SHARES = 5
 RATIO_MAX = 0.6
 # Of whole runs: no work takes longer than under cProfile.
 WHOLE_RATIO_MAX = 1.0
@@ -53,6 +54,7 @@ def in_c():
 calls(), loop(), in_c()
 """
 OWN = ("<module>", "leaf", "calls", "loop", "in_c")
+SAMPLED = "genba run"
 # A profile function as cProfile and genba have it on 3.11. The interpreter makes a frame object for each call before it calls one.
 EMPTY = "int empty(void *own, void *frame, int what, void *argument) { return 0; }\n"
 EMPTY_ONE = "an empty profile function"
@@ -177,26 +179,41 @@ def drawn(figure: Callable[[Sequence[int]], float], rounds: int) -> tuple[float,
 
 
 def distortions(options: Namespace, folder: Path, version: str) -> list[Row]:
-    """How far the share of the function that is moved most is from what `genba run` sampled: why one should sample."""
     program = folder / "mixed.py"
     program.write_text(MIXED)
+    rounds = [shares_by_way(options, folder, program) for _ in range(ROUNDS_OF_SHARES)]
+    return [distortion(rounds, way, version) for way in ("genba trace", "cProfile")]
+
+
+def distortion(rounds: Sequence[dict[str, dict[str, float]]], way: str, version: str) -> Row:
+    """How far the share of the function that is moved most is from what `genba run` sampled in the same round: why one should sample."""
+
+    def moved(name: str, chosen: Sequence[int]) -> float:
+        return statistics.median([rounds[at][way][name] - rounds[at][SAMPLED][name] for at in chosen])
+
+    def share(of: str, name: str) -> float:
+        return statistics.median([one[of][name] for one in rounds]) * 100
+
+    everyone = range(len(rounds))
+    most = max(OWN, key=lambda name: abs(moved(name, everyone)))
+    points = lambda chosen: abs(moved(most, chosen)) * 100
+    low, high = drawn(points, len(rounds))
+    each = ", ".join(f"{name} {share(SAMPLED, name):.0f} → {share(way, name):.0f} %" for name in OWN)
+    # Another run may move another function most: the figure keeps its name.
+    goal = f"trace on {version}: how far {way} moves a function's share of the time"
+    return Row(goal, points(everyone), "points", yardstick=f"{low:.1f} to {high:.1f}; {most} is moved most; {each}")
+
+
+def shares_by_way(options: Namespace, folder: Path, program: Path) -> dict[str, dict[str, float]]:
     recording = folder / "mixed.genba"
     run([options.genba, "run", "--quiet", "--force", "-o", str(recording), options.python, str(program)])
     report = [options.genba, "report", str(recording), "--by", "function", "--weight", "wall", "--format", "json", "--limit", "0"]
     said = json.loads(subprocess.run(report, capture_output=True, text=True, check=True).stdout)
-    truth = shares({row["function"]: row["wall_ns"] for row in said["rows"] if row.get("file") == str(program)})
-    prof = folder / "traced.prof"
-    found = []
+    found = {SAMPLED: shares({row["function"]: row["wall_ns"] for row in said["rows"] if row.get("file") == str(program)})}
     commands = both(options, folder, program)
     for way, command in {"genba trace": commands["genba"], "cProfile": commands["cProfile"]}.items():
         run(command)
-        told = shares(own_times(prof, program))
-        moved = {name: told[name] - truth[name] for name in OWN}
-        most = max(moved, key=lambda name: abs(moved[name]))
-        each = ", ".join(f"{name} {truth[name] * 100:.0f} → {told[name] * 100:.0f} %" for name in OWN)
-        # Another run may move another function most: the figure keeps its name.
-        goal = f"trace on {version}: how far {way} moves a function's share of the time"
-        found.append(Row(goal, abs(moved[most]) * 100, "points", yardstick=f"{most} is moved most; {each}"))
+        found[way] = shares(own_times(folder / "traced.prof", program))
     return found
 
 
