@@ -83,3 +83,23 @@ fn each_time_has_its_own_wait_for_a_cpu() {
     expect!["a run of B waited for a CPU 33 % of its time, of A 0 %: the intervals are wider for that"]
         .assert_eq(told.unwrap_or_default());
 }
+
+/// A program that was recorded to its end, and for a part of its run.
+#[test]
+fn a_time_that_one_recording_does_not_have_whole_is_not_compared() {
+    let recording = |samples: u32| format!("process 7 3.13.0 cwd=/app\nmain@app.py:3 x{samples}\n");
+    let (whole, stopped) = (recording(1_000), recording(250) + "end duration\n");
+    let verdict = |start_ms: u64, end_ms: Option<u64>| {
+        let window = Window { start_ns: start_ms * 1_000_000, end_ns: end_ms.map(|end_ms| end_ms * 1_000_000) };
+        let filter = Filter { window: Some(window), ..Filter::default() };
+        let (before, after) = (vec![run("a.genba", &whole, &filter)], vec![run("b.genba", &stopped, &filter)]);
+        comparison(&before, &after, Some(Weight::Cpu)).verdict()
+    };
+    let part = verdict(0, Some(800));
+    let words = "not comparable: of the time that is compared one recording has 400 ms, another one 800 ms: ";
+    assert!(part.starts_with(words), "{part}");
+    let to_the_end = verdict(100, None);
+    assert!(to_the_end.starts_with("not comparable: A ended with exit code 0, B went on "), "{to_the_end}");
+    let both_have_it = verdict(0, Some(400));
+    assert!(both_have_it.starts_with("no difference that these recordings can tell"), "{both_have_it}");
+}

@@ -14,6 +14,7 @@ use crate::rules::reading::Reading;
 use crate::rules::waits::pauses::recorded_ns;
 use crate::rules::weight::Weight;
 use crate::tables::profile::Profile;
+use crate::tables::window::Window;
 use crate::words::figures::{counted, duration};
 
 /// Of the CPU of the side that has more, in thousandths: one side's samples may miss so much more than the other's. What passed before genba
@@ -61,10 +62,13 @@ pub struct Facts {
     pub end: Option<End>,
     /// The part of its time, or of the time of it that is compared, in which it was ready to run and had no CPU. None: the kernel did not tell.
     pub waited_for_cpu: Option<f64>,
+    /// Of the time that is compared.
     recorded_ns: u64,
     cpu_ns: u64,
     uncovered_ns: u64,
     has_window: bool,
+    /// It is compared up to its end: all of it, or a time of which it has a part alone.
+    is_to_end: bool,
     interval_ns: Option<u64>,
     /// Of the ticks, in thousandths.
     lost_per_mille: u64,
@@ -116,6 +120,7 @@ impl Facts {
         let reading = &run.reading;
         let profile: &Profile = &reading.profile;
         let covered = Covered::of(reading);
+        let window = reading.window();
         Facts {
             name: run.name.clone(),
             pythons: profile.processes.iter().filter_map(|process| process.python.clone()).collect(),
@@ -124,14 +129,23 @@ impl Facts {
             covered_per_mille: covered.per_mille().filter(|_| !profile.is_imported()),
             end: end_of(profile),
             waited_for_cpu: waited_for_cpu(reading),
-            recorded_ns: recorded_ns(profile),
+            recorded_ns: window.map_or_else(|| recorded_ns(profile), |window| window.held_ns(0, profile.span_ns)),
             cpu_ns: covered.cpu_ns(),
             uncovered_ns: covered.uncovered_ns,
-            has_window: reading.window().is_some(),
-            interval_ns: Pace::within(profile, reading.window()).mostly_ns,
+            has_window: window.is_some(),
+            is_to_end: window.is_none_or(|window| !has_all_of(profile.span_ns, window)),
+            interval_ns: Pace::within(profile, window).mostly_ns,
             lost_per_mille: covered.lost_per_mille,
         }
     }
+}
+
+/// Whether a recording of that length went on to the end of the time. One without an end is as long as its recording.
+fn has_all_of(span_ns: u64, window: Window) -> bool {
+    let Some(end_ns) = window.end_ns else { return false };
+    let length_ns = end_ns.saturating_sub(window.start_ns);
+    let lacking_ns = length_ns.saturating_sub(window.held_ns(0, span_ns));
+    lacking_ns.saturating_mul(1_000) <= length_ns.saturating_mul(LONGER_PER_MILLE_MAX)
 }
 
 /// What any row may have more of though its code is the same: CPU that is in no sample; of wall time, the wait for a CPU.
@@ -175,7 +189,7 @@ pub fn obstacles(before: &[Facts], after: &[Facts], weight: Weight) -> Vec<Strin
     let (ends_before, ends_after) = (ends(before), ends(after));
     let kinds = |ends: &BTreeSet<End>| ends.iter().map(|end| end.kind()).collect::<BTreeSet<u8>>();
     let all = || before.iter().chain(after);
-    let is_whole = !all().any(|facts| facts.has_window);
+    let is_whole = all().all(|facts| facts.is_to_end);
     let has_ends = !ends_before.is_empty() && !ends_after.is_empty();
     let is_of_one_kind = kinds(&ends_before) == kinds(&ends_after);
     if is_whole && has_ends && !is_of_one_kind {
@@ -186,7 +200,7 @@ pub fn obstacles(before: &[Facts], after: &[Facts], weight: Weight) -> Vec<Strin
     if is_whole && is_of_one_kind && ends_before.iter().any(is_open) {
         let longest = |side: &[Facts]| side.iter().map(|facts| facts.recorded_ns).max().unwrap_or(0);
         let (a, b) = (longest(before), longest(after));
-        if a.abs_diff(b).saturating_mul(1_000) > a.min(b).saturating_mul(LONGER_PER_MILLE_MAX) {
+        if is_one_longer(a, b) {
             found.push(format!(
                 "A was recorded for {}, B for {}, of programs that did not end by themselves: record both with the same --duration",
                 duration(a),
@@ -194,6 +208,7 @@ pub fn obstacles(before: &[Facts], after: &[Facts], weight: Weight) -> Vec<Strin
             ));
         }
     }
+    found.extend(times_apart(before, after));
     if let Some(sides) = covers(before, after, weight) {
         let [sampled_before, sampled_after] = sides.map(|side| side.cpu_ns.saturating_sub(side.uncovered_ns));
         let [a, b] = sides.map(|side| side.uncovered_ns);
@@ -237,6 +252,27 @@ pub fn obstacles(before: &[Facts], after: &[Facts], weight: Weight) -> Vec<Strin
         }
     }
     found
+}
+
+/// A time that some recordings have whole, where another one ended within it.
+fn times_apart(before: &[Facts], after: &[Facts]) -> Option<String> {
+    let all = || before.iter().chain(after);
+    let lengths_ns = || all().map(|facts| facts.recorded_ns);
+    let (shortest, longest) = (lengths_ns().min()?, lengths_ns().max()?);
+    let is_told = all().any(|facts| facts.is_to_end)
+        && all().any(|facts| !facts.is_to_end)
+        && is_one_longer(shortest, longest);
+    is_told.then(|| {
+        format!(
+            "of the time that is compared one recording has {}, another one {}: name a time that all of them have",
+            duration(shortest),
+            duration(longest)
+        )
+    })
+}
+
+fn is_one_longer(a_ns: u64, b_ns: u64) -> bool {
+    a_ns.abs_diff(b_ns).saturating_mul(1_000) > a_ns.min(b_ns).saturating_mul(LONGER_PER_MILLE_MAX)
 }
 
 /// Of one run, on the average of a side.

@@ -16,6 +16,7 @@ fn facts() -> Facts {
         cpu_ns: 4_000_000_000,
         uncovered_ns: 20_000_000,
         has_window: false,
+        is_to_end: true,
         interval_ns: Some(1_000_000),
         lost_per_mille: 3,
     }
@@ -152,8 +153,37 @@ fn programs_that_went_on_have_to_be_recorded_for_as_long() {
             "A was recorded for 5.00 s, B for 10.0 s, of programs that did not end by themselves: record both with the same --duration"
         ]
     );
-    let window = |recorded_ns| Facts { has_window: true, ..went_on(recorded_ns) };
-    assert_eq!(obstacles(&[window(5_000_000_000)], &[window(10_000_000_000)], Weight::Cpu), [] as [String; 0]);
+}
+
+/// The end of a recording counts where the time that is compared goes so far.
+#[test]
+fn a_time_is_compared_where_all_recordings_have_it() {
+    let of = |recorded_ns, is_to_end, end| Facts { has_window: true, is_to_end, end: Some(end), recorded_ns, ..facts() };
+    let found = |a: Facts, b: Facts| obstacles(&[a], &[b], Weight::Cpu);
+    let whole = || of(5_000_000_000, false, End::ExitCode(0));
+    assert_eq!(found(whole(), of(4_990_000_000, false, End::Recorded)), [] as [String; 0]);
+    assert_eq!(found(whole(), of(4_900_000_000, true, End::Recorded)), [] as [String; 0]);
+    let words = "of the time that is compared one recording has 2.00 s, another one 5.00 s: ";
+    for end in [End::Recorded, End::ExitCode(0)] {
+        let told = found(whole(), of(2_000_000_000, true, end));
+        assert!(told.len() == 1 && told[0].starts_with(words), "{told:?}");
+    }
+    let went_on = |recorded_ns| of(recorded_ns, true, End::Recorded);
+    assert_eq!(found(went_on(4_000_000_000), went_on(9_000_000_000)).len(), 1, "each to its end: 1s..");
+    let ended = |recorded_ns| of(recorded_ns, true, End::ExitCode(0));
+    assert_eq!(found(ended(4_000_000_000), ended(9_000_000_000)), [] as [String; 0], "one became slower");
+    assert_eq!(
+        found(ended(4_000_000_000), went_on(4_000_000_000)),
+        ["A ended with exit code 0, B went on when its recording ended: they did not do the same work"]
+    );
+}
+
+#[test]
+fn a_recording_that_ends_within_a_time_has_a_part_of_it() {
+    let time = |start_ns, end_ns| Window { start_ns, end_ns };
+    assert!(has_all_of(100, time(0, Some(100))) && has_all_of(96, time(0, Some(100))));
+    assert!(!has_all_of(94, time(0, Some(100))) && !has_all_of(100, time(50, Some(150))));
+    assert!(!has_all_of(100, time(0, None)), "to its end");
 }
 
 #[test]
