@@ -68,6 +68,8 @@ def test_script_in_names_stays_text(team: Team) -> None:
     for path in ("/api/recordings", f"/api/recordings/{made['id']}", f"/api/recordings/{made['id']}/rows"):
         answer = team.lena.get(path).expect(200)
         assert answer.kind == "application/json" and answer.headers["X-Content-Type-Options"] == "nosniff"
+        # Whoever asks with curl has it on a terminal; JSON still says the name.
+        assert "\u2028" not in answer.body.decode(), path
     # What a person typed into the address is not echoed as HTML.
     for path in (f"/r/{in_path(crafted.SCRIPT)}", f"/s/{in_path(crafted.SCRIPT)}", f"/{in_path(crafted.SCRIPT)}"):
         assert crafted.SCRIPT.encode() not in team.lena.get(path).expect(404).body

@@ -121,7 +121,7 @@ pub fn memory(reading: &Reading, range: Range, windows: u32, process: Option<usi
 }
 
 pub fn json(memory: &Memory) -> serde_json::Result<String> {
-    serde_json::to_string(memory).map(|text| text + "\n")
+    genba_text::json::compact(memory)
 }
 
 fn largest(profile: &Profile) -> Option<ProcessIndex> {

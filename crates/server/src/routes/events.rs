@@ -144,6 +144,6 @@ struct Grown {
 
 fn event(name: &str, recording: &Recording) -> Event {
     let facts = recording.facts.clone().and_then(|facts| RawValue::from_string(facts).ok());
-    let data = serde_json::to_string(&Grown { bytes: recording.bytes, facts }).unwrap_or_default();
-    Event::default().event(name).data(data)
+    let data = genba_text::json::compact(&Grown { bytes: recording.bytes, facts }).unwrap_or_default();
+    Event::default().event(name).data(data.trim_end())
 }

@@ -37,7 +37,7 @@ impl IntoResponse for Problem {
             detail: self.detail.as_deref(),
             hint: self.hint.as_deref(),
         };
-        let body = serde_json::to_string(&said).unwrap_or_default();
+        let body = genba_text::json::compact(&said).unwrap_or_default();
         let mut response =
             with_type(StatusCode::from_u16(self.status).unwrap_or_default(), "application/problem+json", body);
         if self.status >= 500 && StatusCode::from_u16(self.status).is_err() {
@@ -58,7 +58,7 @@ impl IntoResponse for Problem {
 }
 
 pub fn json(status: StatusCode, value: &impl Serialize) -> Answered {
-    match serde_json::to_string(value) {
+    match genba_text::json::compact(value) {
         Ok(body) => Ok(with_type(status, "application/json", body)),
         Err(error) => Err(Problem::internal("an answer in JSON", &error)),
     }
