@@ -9,6 +9,7 @@ use crate::compared::run;
 use crate::laboratory::programs::{Change, FUNCTIONS, Program, Shape, body_line};
 use crate::laboratory::unlike::Unlike;
 use crate::random::Random;
+use genba_profile::difference::call_tree::call_tree;
 use genba_profile::difference::{ADVISED_CHANGE, Subject};
 use genba_profile::difference_view::{Run, comparison};
 use genba_profile::filter::Filter;
@@ -174,7 +175,12 @@ fn coarse(text: &str, ticks: u32) -> String {
 fn laboratory_of_equal_programs_recorded_unlike() {
     let program = Program::of(Shape::Even, 8);
     let mut failed = Vec::new();
-    for (seed, unlike) in [Unlike::Rate, Unlike::Budget, Unlike::Busy, Unlike::Duration].into_iter().enumerate() {
+    let filters = filters(program).into_iter().take(if pairs().is_some() { usize::MAX } else { 1 });
+    let all = [Unlike::Rate, Unlike::Budget, Unlike::Busy, Unlike::Duration];
+    // A cell's seed is its place: those without a filter come first.
+    let cells = filters
+        .flat_map(|(name, filter)| all.map(|unlike| (format!("{}{name}", unlike.name()), unlike, filter.clone())));
+    for (seed, (name, unlike, filter)) in cells.enumerate() {
         for (before, after) in SIDES {
             let comparisons = comparisons(before + after);
             let mut random = Random(70_000 + seed as u64 * 1_000 + before * 10 + after);
@@ -186,15 +192,42 @@ fn laboratory_of_equal_programs_recorded_unlike() {
                         // Each side in its turn.
                         let is_like = (at < before) == (turn % 2 == 0);
                         let text = if is_like { text } else { unlike.recorded(&text, longer, &mut random) };
-                        run(&format!("{at}.genba"), &text, &Filter::default())
+                        run(&format!("{at}.genba"), &text, &filter)
                     })
                     .collect();
                 claims_anything(&runs, before as usize, Some(Weight::Cpu))
             });
             let claimed = claimed.count();
-            println!("| {}, {} | {before} + {after} | {claimed} of {comparisons} |", program.named(), unlike.name());
+            println!("| {}, {name} | {before} + {after} | {claimed} of {comparisons} |", program.named());
             if !is_within(claimed, comparisons) {
-                failed.push(format!("{}, {before} + {after}: {claimed} of {comparisons}", unlike.name()));
+                failed.push(format!("{name}, {before} + {after}: {claimed} of {comparisons}"));
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{failed:#?}");
+}
+
+/// The page has a claim for each box of the call tree: they err together as rarely as all rows do.
+#[test]
+fn laboratory_of_boxes_of_equal_programs() {
+    let mut failed = Vec::new();
+    for (seed, burst) in [8, 1, 60].into_iter().enumerate().take(if pairs().is_some() { 3 } else { 1 }) {
+        let program = Program::of(Shape::Even, burst);
+        for (before, after) in SIDES {
+            let comparisons = comparisons(before + after);
+            let mut random = Random(200_000 + seed as u64 * 1_000 + before * 10 + after);
+            let claimed = (0..comparisons).filter(|_| {
+                let runs: Vec<Run> = (0..before + after)
+                    .map(|at| program.run(&mut random, at as u32, &Filter::default(), None))
+                    .collect();
+                let (before, after) = runs.split_at(before as usize);
+                let all = comparison(before, after, None);
+                call_tree(before, after, &all.difference).boxes.iter().any(|found| found.estimate.certain)
+            });
+            let claimed = claimed.count();
+            println!("| {}, boxes of the page | {before} + {after} | {claimed} of {comparisons} |", program.named());
+            if !is_within(claimed, comparisons) {
+                failed.push(format!("{}, {before} + {after}: {claimed} of {comparisons}", program.named()));
             }
         }
     }

@@ -32,6 +32,8 @@ const WAITED_APART_MAX: f64 = 0.5;
 const WAITED_TOLD_MIN: f64 = 0.05;
 /// Programs that did not end by themselves: recorded so much longer on one side, in thousandths of the shorter.
 const LONGER_PER_MILLE_MAX: u64 = 50;
+/// Of a time with an end, a recording may lack so much, in thousandths: several recordings of each side tell a difference from about there on.
+const LACKING_PER_MILLE_MAX: u64 = 10;
 
 /// Samples that are counted and not weighed: so much farther apart on one side, in thousandths of the shorter interval.
 const PACE_PER_MILLE_MAX: u64 = 20;
@@ -145,7 +147,7 @@ fn has_all_of(span_ns: u64, window: Window) -> bool {
     let Some(end_ns) = window.end_ns else { return false };
     let length_ns = end_ns.saturating_sub(window.start_ns);
     let lacking_ns = length_ns.saturating_sub(window.held_ns(0, span_ns));
-    lacking_ns.saturating_mul(1_000) <= length_ns.saturating_mul(LONGER_PER_MILLE_MAX)
+    lacking_ns.saturating_mul(1_000) <= length_ns.saturating_mul(LACKING_PER_MILLE_MAX)
 }
 
 /// What any row may have more of though its code is the same: CPU that is in no sample; of wall time, the wait for a CPU.
@@ -200,7 +202,7 @@ pub fn obstacles(before: &[Facts], after: &[Facts], weight: Weight) -> Vec<Strin
     if is_whole && is_of_one_kind && ends_before.iter().any(is_open) {
         let longest = |side: &[Facts]| side.iter().map(|facts| facts.recorded_ns).max().unwrap_or(0);
         let (a, b) = (longest(before), longest(after));
-        if is_one_longer(a, b) {
+        if a.abs_diff(b).saturating_mul(1_000) > a.min(b).saturating_mul(LONGER_PER_MILLE_MAX) {
             found.push(format!(
                 "A was recorded for {}, B for {}, of programs that did not end by themselves: record both with the same --duration",
                 duration(a),
@@ -259,9 +261,8 @@ fn times_apart(before: &[Facts], after: &[Facts]) -> Option<String> {
     let all = || before.iter().chain(after);
     let lengths_ns = || all().map(|facts| facts.recorded_ns);
     let (shortest, longest) = (lengths_ns().min()?, lengths_ns().max()?);
-    let is_told = all().any(|facts| facts.is_to_end)
-        && all().any(|facts| !facts.is_to_end)
-        && is_one_longer(shortest, longest);
+    let is_short = (longest - shortest).saturating_mul(1_000) > longest.saturating_mul(LACKING_PER_MILLE_MAX);
+    let is_told = is_short && all().any(|facts| facts.is_to_end) && all().any(|facts| !facts.is_to_end);
     is_told.then(|| {
         format!(
             "of the time that is compared one recording has {}, another one {}: name a time that all of them have",
@@ -269,10 +270,6 @@ fn times_apart(before: &[Facts], after: &[Facts]) -> Option<String> {
             duration(longest)
         )
     })
-}
-
-fn is_one_longer(a_ns: u64, b_ns: u64) -> bool {
-    a_ns.abs_diff(b_ns).saturating_mul(1_000) > a_ns.min(b_ns).saturating_mul(LONGER_PER_MILLE_MAX)
 }
 
 /// Of one run, on the average of a side.

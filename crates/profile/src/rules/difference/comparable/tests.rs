@@ -162,7 +162,7 @@ fn a_time_is_compared_where_all_recordings_have_it() {
     let found = |a: Facts, b: Facts| obstacles(&[a], &[b], Weight::Cpu);
     let whole = || of(5_000_000_000, false, End::ExitCode(0));
     assert_eq!(found(whole(), of(4_990_000_000, false, End::Recorded)), [] as [String; 0]);
-    assert_eq!(found(whole(), of(4_900_000_000, true, End::Recorded)), [] as [String; 0]);
+    assert_eq!(found(whole(), of(4_960_000_000, true, End::Recorded)), [] as [String; 0]);
     let words = "of the time that is compared one recording has 2.00 s, another one 5.00 s: ";
     for end in [End::Recorded, End::ExitCode(0)] {
         let told = found(whole(), of(2_000_000_000, true, end));
@@ -181,8 +181,8 @@ fn a_time_is_compared_where_all_recordings_have_it() {
 #[test]
 fn a_recording_that_ends_within_a_time_has_a_part_of_it() {
     let time = |start_ns, end_ns| Window { start_ns, end_ns };
-    assert!(has_all_of(100, time(0, Some(100))) && has_all_of(96, time(0, Some(100))));
-    assert!(!has_all_of(94, time(0, Some(100))) && !has_all_of(100, time(50, Some(150))));
+    assert!(has_all_of(100, time(0, Some(100))) && has_all_of(99, time(0, Some(100))));
+    assert!(!has_all_of(98, time(0, Some(100))) && !has_all_of(100, time(50, Some(150))));
     assert!(!has_all_of(100, time(0, None)), "to its end");
 }
 
