@@ -189,11 +189,11 @@ fn end_of(profile: &Profile) -> Option<End> {
 pub fn obstacles(before: &[Facts], after: &[Facts], weight: Weight) -> Vec<String> {
     let mut found = Vec::new();
     let (ends_before, ends_after) = (ends(before), ends(after));
-    let kinds = |ends: &BTreeSet<End>| ends.iter().map(|end| end.kind()).collect::<BTreeSet<u8>>();
+    let kinds: BTreeSet<u8> = ends_before.iter().chain(&ends_after).map(|end| end.kind()).collect();
     let all = || before.iter().chain(after);
     let is_whole = all().all(|facts| facts.is_to_end);
     let has_ends = !ends_before.is_empty() && !ends_after.is_empty();
-    let is_of_one_kind = kinds(&ends_before) == kinds(&ends_after);
+    let is_of_one_kind = has_ends && kinds.len() == 1;
     if is_whole && has_ends && !is_of_one_kind {
         let (a, b) = (ends_in_words(&ends_before), ends_in_words(&ends_after));
         found.push(format!("A {a}, B {b}: they did not do the same work"));

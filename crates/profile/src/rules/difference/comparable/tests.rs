@@ -49,6 +49,10 @@ fn equal_sides_have_nothing_in_the_way() {
 fn each_obstacle_has_its_words() {
     let killed = of(Facts { end: Some(End::Signal(9)), ..facts() });
     assert_eq!(killed, ["A ended with exit code 0, B was ended by signal 9: they did not do the same work"]);
+    // On either side some runs did all of their work.
+    let some = [facts(), Facts { end: Some(End::Signal(9)), ..facts() }];
+    let words = "ended with exit code 0 or was ended by signal 9";
+    assert_eq!(obstacles(&some, &some, Weight::Cpu), [format!("A {words}, B {words}: they did not do the same work")]);
     let uncovered = Facts { uncovered_ns: 221_000_000, ..facts() };
     assert_eq!(
         of(uncovered.clone()),
