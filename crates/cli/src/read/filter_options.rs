@@ -4,6 +4,7 @@
 use clap::Args;
 use genba_profile::filter::{Filter, NothingKept};
 use genba_profile::glob::Glob;
+use genba_profile::report::printable;
 use genba_profile::window::Window;
 use regex::Regex;
 
@@ -96,10 +97,12 @@ pub fn nothing_kept(nothing: &NothingKept) -> Failure {
     }
 }
 
+/// Names of a recording: none of them ends the line.
 pub fn listed(names: &[String]) -> String {
-    match names.split_at(names.len().min(NAMED_MAX)) {
-        (named, []) => named.join(", "),
-        (named, others) => format!("{} and {} more", named.join(", "), others.len()),
+    let named: Vec<String> = names.iter().take(NAMED_MAX).map(|name| printable(name)).collect();
+    match names.len().saturating_sub(named.len()) {
+        0 => named.join(", "),
+        others => format!("{} and {others} more", named.join(", ")),
     }
 }
 

@@ -7,6 +7,7 @@ use clap::Args;
 use genba_heap::answer::{Answer, Class};
 use genba_heap::chains::{Called, is_called};
 use genba_process::interpreter;
+use genba_profile::report::printable;
 
 use super::asking::{self, Sought, Wants};
 use super::choice::{self, Wish};
@@ -97,8 +98,8 @@ fn meant(pid: u32, wanted: &str, answer: &Answer) -> Result<String, Failure> {
             Err(Failure::no(format!("process {pid} has no object of a class {wanted}")).hint(near(wanted, answer, pid)))
         }
         [first, ..] => Err(Failure::no(format!("process {pid} has {} classes of the name {wanted}", names.len()))
-            .detail(names.join(", "))
-            .hint(format!("--class {first}"))),
+            .detail(printable(&names.join(", ")))
+            .hint(printable(&format!("--class {first}")))),
     }
 }
 
@@ -118,6 +119,6 @@ fn near(wanted: &str, answer: &Answer, pid: u32) -> String {
     let names: Vec<String> = names.into_iter().take(NEAR_MAX).map(|(_, name)| name).collect();
     match names.is_empty() {
         true => format!("genba heap {pid} lists the classes"),
-        false => format!("it has {}; genba heap {pid} lists all", names.join(", ")),
+        false => format!("it has {}; genba heap {pid} lists all", printable(&names.join(", "))),
     }
 }

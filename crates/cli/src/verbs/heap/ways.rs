@@ -186,7 +186,7 @@ pub fn text(ways: &Ways) -> String {
     let mut text = format!(
         "process {} · CPython {} · {} of class {}: what keeps them alive\n\n{:>11} {:>7}  held by\n",
         ways.pid,
-        ways.python,
+        printable(&ways.python),
         figures::counted(ways.objects, "object", "objects"),
         shortened(&printable(&ways.class)),
         "objects",
