@@ -259,7 +259,8 @@ pub fn obstacles(before: &[Facts], after: &[Facts], weight: Weight) -> Vec<Strin
 /// A time that some recordings have whole, where another one ended within it.
 fn times_apart(before: &[Facts], after: &[Facts]) -> Option<String> {
     let all = || before.iter().chain(after);
-    let lengths_ns = || all().map(|facts| facts.recorded_ns);
+    // Some files of other profilers do not tell how long the program ran.
+    let lengths_ns = || all().map(|facts| facts.recorded_ns).filter(|recorded_ns| *recorded_ns > 0);
     let (shortest, longest) = (lengths_ns().min()?, lengths_ns().max()?);
     let is_short = (longest - shortest).saturating_mul(1_000) > longest.saturating_mul(LACKING_PER_MILLE_MAX);
     let is_told = is_short && all().any(|facts| facts.is_to_end) && all().any(|facts| !facts.is_to_end);
