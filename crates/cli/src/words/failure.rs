@@ -139,23 +139,25 @@ fn unknown_verb(refusal: &clap::Error) -> Failure {
     let is_verb = |word: &&String| !word.starts_with('-') && *word != "help";
     let first = words.iter().find(is_verb).cloned().unwrap_or_default();
     let failure = Failure::usage(format!("`{first}` is not a verb of genba"));
-    let rest = words
-        .iter()
-        .skip_while(|word| **word != first)
-        .skip(1)
-        .map(|word| shell::word(word))
-        .collect::<Vec<_>>()
-        .join(" ");
+    let rest = words.iter().skip_while(|word| **word != first).skip(1);
+    let rest: Vec<String> = rest.map(|word| shell::word(word)).collect();
+    let all = || words.iter().map(|word| shell::word(word)).collect::<Vec<_>>().join(" ");
     if let Some(answer) = of_others::verb(&first, &rest, false) {
         return answered(answer);
+    }
+    if !first.is_empty() && first.bytes().all(|digit| digit.is_ascii_digit()) {
+        return failure.hint(format!("genba attach {first} records that process, genba top {first} shows it"));
+    }
+    if [".genba", ".vmprof", ".prof"].iter().any(|ending| first.ends_with(ending)) {
+        return failure.hint(format!("genba report {}", all()));
     }
     let looks_runnable = first.contains('/')
         || std::path::Path::new(&first).exists()
         || [".py", ".pyz"].iter().any(|ending| first.ends_with(ending))
-        || ["python", "python3", "pytest"].contains(&first.as_str());
+        || first.starts_with("python")
+        || ["pytest", "gunicorn", "uvicorn", "flask", "celery"].contains(&first.as_str());
     if looks_runnable {
-        let words: Vec<String> = words.iter().map(|word| shell::word(word)).collect();
-        return failure.hint(format!("genba run {}", words.join(" ")));
+        return failure.hint(format!("genba run {}", all()));
     }
     if let Some(ContextValue::Strings(verbs)) = refusal.get(ContextKind::SuggestedSubcommand)
         && !verbs.is_empty()
@@ -164,12 +166,19 @@ fn unknown_verb(refusal: &clap::Error) -> Failure {
         let nearest = verbs.iter().map(|verb| distance(&verb)).min();
         let verbs: Vec<&str> =
             verbs.iter().filter(|verb| Some(distance(verb)) == nearest).map(String::as_str).collect();
-        return failure.hint(format!("did you mean `{}`?", verbs.join("` or `")));
+        if nearest.is_some_and(|nearest| nearest <= slips_max(&first)) {
+            return failure.hint(format!("did you mean `{}`?", verbs.join("` or `")));
+        }
     }
     match of_others::verb(&first, &rest, true) {
         Some(answer) => answered(answer),
         None => failure.hint("genba --help lists the verbs"),
     }
+}
+
+/// So many letters may be wrong, too many, too few or swapped in what was meant to be another word.
+fn slips_max(word: &str) -> usize {
+    (word.len() / 3).max(1)
 }
 
 /// Where the options of the verb on this command line are explained.
@@ -187,11 +196,28 @@ fn help_of_verb() -> String {
 /// `unexpected argument '--pid' found`, where it is known what was meant.
 fn unknown_option(what: &str) -> Option<Failure> {
     let option = what.strip_prefix("unexpected argument '")?.strip_suffix("' found")?;
-    let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let words: Vec<String> = std::env::args_os().skip(1).map(|word| shell::word(&word.to_string_lossy())).collect();
     let (verb, rest) = words.split_first()?;
-    let rest: Vec<&str> = rest.iter().map(String::as_str).filter(|word| !word.starts_with(option)).collect();
-    let rest: Vec<String> = rest.into_iter().map(shell::word).collect();
-    of_others::option(verb, option, &rest.join(" ")).map(answered)
+    let answer = match verb.starts_with('-') {
+        true => of_others::instead_of_verb(&words),
+        false => of_others::option(verb, option, rest),
+    };
+    answer.map(answered)
+}
+
+/// `invalid value 'svg' for '--to <FORMAT>'`, where there is something else for it.
+fn hint_of_value(what: &str) -> Option<&'static str> {
+    let (value, rest) = what.strip_prefix("invalid value '")?.split_once("' for '")?;
+    let option = rest.split([' ', '\'']).next()?;
+    of_others::value(option, value)
+}
+
+/// clap's tip to take an option whose name is like what was typed (`--push` for `--gpu`), which is no slip of the fingers.
+fn is_far_fetched(what: &str, tip: &str) -> bool {
+    let in_quotes = |words: &str| words.split('\'').nth(1).map(|word| word.trim_start_matches('-').to_owned());
+    let (Some(typed), Some(meant)) = (in_quotes(what), in_quotes(tip)) else { return false };
+    let is_longer = meant.starts_with(&typed) || typed.starts_with(&meant);
+    tip.contains("argument") && !is_longer && strsim::osa_distance(&typed, &meant) > slips_max(&typed)
 }
 
 fn answered(answer: of_others::Answer) -> Failure {
@@ -217,14 +243,14 @@ fn in_our_words(message: &str) -> Failure {
             None if !usage.is_empty() => usage.push(line),
             None => match line.strip_prefix("tip: ") {
                 // A tip on how to pass an option as a value only leads away from a mistyped option.
-                Some(tip) if tip.contains("as a value") => {}
+                Some(tip) if tip.contains("as a value") || is_far_fetched(what, tip) => {}
                 Some(tip) => failure = failure.hint(tip),
                 None => failure = failure.detail(line),
             },
         }
     }
     match usage.as_slice() {
-        [] => failure.hint(help_of_verb()),
+        [] => failure.hint(hint_of_value(what).map_or_else(help_of_verb, str::to_owned)),
         usage => failure.hint(format!("usage: {}", usage.join("\n   or: "))),
     }
 }

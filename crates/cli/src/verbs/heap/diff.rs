@@ -101,7 +101,8 @@ pub fn read_page(path: &Path) -> Result<Page, Failure> {
             _ => failure.hint(KEEPS_ONE),
         }
     };
-    let page: Page = serde_json::from_slice(&bytes).map_err(|error| cannot(error.to_string()))?;
+    let no_page = |error: serde_json::Error| cannot(format!("not JSON as genba writes it: {error}"));
+    let page: Page = serde_json::from_slice(&bytes).map_err(no_page)?;
     if page.format != FORMAT || page.version != VERSION {
         let found = format!("it says {} version {}, expected {FORMAT} version {VERSION}", page.format, page.version);
         return Err(cannot(printable(&found)));

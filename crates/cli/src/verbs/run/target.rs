@@ -11,6 +11,9 @@ use crate::words::failure::Failure;
 use genba_profile::shell;
 use genba_text::is_harmless;
 
+const RUNS: &str = "genba run app.py runs a script, genba run -m module a module, genba run NAME a command on PATH";
+const NAMES: &str = "name an existing .py or .pyz file, a directory with __main__.py, -m module, or a command on PATH";
+
 /// How the user named the program.
 pub struct Asked<'a> {
     /// `-m MODULE ARGUMENTS…`
@@ -98,14 +101,15 @@ impl Program {
         } else {
             find_on_path(first).ok_or_else(|| {
                 let failure = Failure::usage(format!("no command `{}` on PATH", first.display()));
+                if path.extension().is_some_and(|ending| ending == "genba") {
+                    return failure.hint(format!("genba report {0}, or genba view {0}", shell::path(path)));
+                }
                 if path.is_file() {
                     return failure
                         .detail("a file of that name is here, but its name does not end in .py or .pyz")
                         .hint(format!("genba run python {0}, or genba run ./{0}", shell::path(path)));
                 }
-                failure.hint(
-                    "genba run app.py runs a script, genba run -m module a module, genba run NAME a command on PATH",
-                )
+                failure.hint(meant(first).unwrap_or_else(|| RUNS.to_owned()))
             })?
         };
         if asked.python.is_some() {
@@ -132,7 +136,21 @@ fn no_such_file(path: &Path) -> Failure {
     let failure = Failure::usage(format!("no such file: {}", path.display()));
     let folder = std::env::current_dir().map(|folder| folder.display().to_string()).unwrap_or_default();
     let failure = if path.is_relative() { failure.detail(format!("looked in {folder}")) } else { failure };
-    failure.hint("name an existing .py or .pyz file, a directory with __main__.py, -m module, or a command on PATH")
+    failure.hint(meant(path.as_os_str()).unwrap_or_else(|| NAMES.to_owned()))
+}
+
+/// Where the first word names nothing, but what was meant can be seen.
+fn meant(first: &OsStr) -> Option<String> {
+    let first = first.to_str()?;
+    let script = PathBuf::from(format!("{first}.py"));
+    let is_command = |word: &str| find_on_path(OsStr::new(word)).is_some();
+    if first.split_once(' ').is_some_and(|(command, _)| is_command(command)) {
+        Some(format!("without the quotes: genba run {first}"))
+    } else if first.contains('=') {
+        Some(format!("a variable comes first: {} genba run app.py", shell::word(first)))
+    } else {
+        script.is_file().then(|| format!("genba run {}", shell::path(&script)))
+    }
 }
 
 /// A file name for a recording of `name`.
