@@ -43,6 +43,7 @@ mod tree_fold;
 mod tree_width;
 mod verdict;
 mod verdict_data;
+mod verdict_functions;
 mod verdict_threads;
 mod version_3;
 mod warnings;

@@ -1,7 +1,6 @@
 //! What the verdict is chosen by: sums over all samples, in one pass; each stack is read once, however many threads it was seen on.
 //! Owns: which samples count as importing, as recursion, as a thread without Python. Never: decides what is much.
 
-use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use super::thresholds::{RECURSION_DEPTH_MIN, START_UP_CPU_MIN, START_UP_MIN};
@@ -309,27 +308,6 @@ impl Facts {
             row.is_depth_cut |= stack.cut_in.is_some_and(|outermost| outermost != function || counted.is_none());
         }
     }
-}
-
-/// The function of the user's that has most of the CPU with what it calls, and how much. One that has nearly all of it only says that the
-/// program ran.
-pub(super) fn widest_function(profile: &Profile) -> Option<(FunctionIndex, u64)> {
-    const SHARE_MAX: f64 = 0.9;
-    let (event_loop, twins) = (EventLoop::of(profile), Twins::of(profile));
-    let mut totals: HashMap<FunctionIndex, u64> = HashMap::new();
-    let mut whole_ns = 0;
-    for group in &profile.samples {
-        add(&mut whole_ns, group.cpu_ns);
-        let own = own_code(profile, &event_loop, group.node);
-        let functions: HashSet<FunctionIndex> =
-            own.frames.iter().map(|frame| twins.function(profile.frames[*frame].function)).collect();
-        functions.into_iter().for_each(|function| add(totals.entry(function).or_default(), group.cpu_ns));
-    }
-    let is_module = |function: FunctionIndex| profile.functions[function].name == "<module>";
-    let within = totals.into_iter().filter(|(function, total_ns)| {
-        !is_module(*function) && *total_ns > 0 && share(*total_ns, whole_ns) <= SHARE_MAX
-    });
-    within.max_by_key(|(function, total_ns)| (*total_ns, Reverse(*function)))
 }
 
 /// A damaged recording may hold any number.

@@ -1,14 +1,17 @@
-//! Expressions of one line and lines of one function, added up.
+//! Expressions of one line and lines of one function, added up; and functions with what they call.
 //! Owns: what belongs together: a function with the lambdas, comprehensions and functions that are written inside of it.
 //! Never: counts what ran outside of Python.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
 use super::facts::Facts;
+use crate::tables::own_code::event_loop::EventLoop;
+use crate::tables::own_code::own_code;
 use crate::tables::own_code::twins::Twins;
-use crate::tables::profile::{FileIndex, FrameIndex, Home, Profile};
+use crate::tables::profile::{FileIndex, FrameIndex, FunctionIndex, Home, Profile};
+use crate::words::figures::share;
 
 /// CPU of the expressions or lines that are one line or function.
 #[derive(Clone, Debug)]
@@ -89,6 +92,42 @@ fn grouped<K: Eq + Hash>(tables: (&Profile, &Twins), groups: HashMap<K, Vec<(Fra
         .collect();
     found.sort_by_key(|group| (Reverse(group.cpu_ns), group.parts.first().map(|(frame, _)| *frame)));
     found
+}
+
+/// The function of the user's that has most of the CPU with what it calls, and how much. One that has nearly all of it only says that the
+/// program ran.
+pub(super) fn widest_function(profile: &Profile) -> Option<(FunctionIndex, u64)> {
+    const SHARE_MAX: f64 = 0.9;
+    let (totals, whole_ns) = totals(profile, &Twins::of(profile));
+    let is_module = |function: FunctionIndex| profile.functions[function].name == "<module>";
+    let within = totals.into_iter().filter(|(function, total_ns)| {
+        !is_module(*function) && *total_ns > 0 && share(*total_ns, whole_ns) <= SHARE_MAX
+    });
+    within.max_by_key(|(function, total_ns)| (*total_ns, Reverse(*function)))
+}
+
+/// The CPU of a function of the user's with what it calls.
+pub(super) fn total_ns(profile: &Profile, function: FunctionIndex) -> u64 {
+    let twins = Twins::of(profile);
+    totals(profile, &twins).0.get(&twins.function(function)).copied().unwrap_or(0)
+}
+
+/// The CPU of each function of the user's with what it calls, and of all.
+fn totals(profile: &Profile, twins: &Twins) -> (HashMap<FunctionIndex, u64>, u64) {
+    let event_loop = EventLoop::of(profile);
+    let mut totals: HashMap<FunctionIndex, u64> = HashMap::new();
+    let mut whole_ns: u64 = 0;
+    for group in &profile.samples {
+        whole_ns = whole_ns.saturating_add(group.cpu_ns);
+        let own = own_code(profile, &event_loop, group.node);
+        let functions: HashSet<FunctionIndex> =
+            own.frames.iter().map(|frame| twins.function(profile.frames[*frame].function)).collect();
+        for function in functions {
+            let total_ns = totals.entry(function).or_default();
+            *total_ns = total_ns.saturating_add(group.cpu_ns);
+        }
+    }
+    (totals, whole_ns)
 }
 
 #[cfg(test)]
