@@ -234,6 +234,7 @@ WALK = {
         refused("genba report --sort cumulative", "^hint: --sort total is what cProfile calls cumulative$"),
         refused("genba export --format speedscope", "^hint: genba export --to speedscope$"),
         refused("genba export --to pprof", "--to speedscope and --to collapsed are what most viewers read$"),
+        refused("genba bench app.py", "sh found no such command", "^hint: genba bench 'python app.py'$", code=1),
         refused("genba serve --port 8000", r"^hint: genba serve --listen 127\.0\.0\.1:8970$"),
         refused("genba heap app.py", "not JSON as genba writes it", "^hint: genba heap PID -o FILE keeps one$", code=1),
         refused("genba run --subprocesses app.py", r"^hint: genba run app\.py$"),

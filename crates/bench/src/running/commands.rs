@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::ffi::OsStr;
 use std::io;
+use std::path::Path;
 use std::process::Command;
 
 use super::Ended;
@@ -157,10 +158,13 @@ fn ended(code: i32) -> String {
 }
 
 fn failed(line: &str, run: &str, code: i32, shell: &Shell) -> Refusal {
-    let refusal = Refusal::no(
-        format!("`{line}` {} in {run}", ended(code)),
-        "--show-output shows what it prints; --ignore-failure measures it all the same",
-    );
+    let is_file = |word: &str| Path::new(word).is_file();
+    let hint = match line.split_whitespace().next() {
+        // A script, as other verbs take it.
+        Some(first) if code == 127 && is_file(first) => format!("genba bench 'python {line}'"),
+        _ => "--show-output shows what it prints; --ignore-failure measures it all the same".to_owned(),
+    };
+    let refusal = Refusal::no(format!("`{line}` {} in {run}", ended(code)), hint);
     match (code, shell) {
         (127, Shell::Words(words)) => refusal.detail(format!("{} found no such command", words[0])),
         (126, Shell::Words(words)) => refusal.detail(format!("{} may not run it: it is not executable", words[0])),

@@ -22,7 +22,7 @@ const WARNINGS_ON_SCREEN: usize = 6;
     override_usage = "genba diff [OPTIONS] BEFORE AFTER\n       genba diff [OPTIONS] BEFORE... -- AFTER...\n       genba diff [OPTIONS] --before-time A..B --after-time C..D FILE"
 )]
 pub struct Arguments {
-    /// The recording of the program before the change, and of it after; or several of it before
+    /// Two recordings: before the change, and after it. With -- several of before it
     #[arg(value_name = "BEFORE", required = true)]
     before: Vec<PathBuf>,
 

@@ -41,7 +41,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
     recordings_per_token: u64,
 
-    /// Delete recordings that are older, such as 30d; kept in the database [default: as set before, else for good]
+    /// Delete recordings that are older, such as 30d; kept in the database [default: as set before, else none is deleted]
     #[arg(long, value_name = "AGE", value_parser = days)]
     keep: Option<u32>,
 }
