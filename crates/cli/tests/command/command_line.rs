@@ -169,7 +169,7 @@ fn words_of_other_profilers() {
         stderr
           error: `genba run` has no option --pid
             `run` starts a program; `attach` records one that runs
-          hint: genba attach PID
+          hint: genba attach 4711
     "#]],
     );
     sandbox.check(
@@ -190,8 +190,8 @@ fn words_of_other_profilers() {
         stdout
         stderr
           error: `genba run` has no option -d
-            a time limit has no short name
-          hint: genba run --duration 30s app.py
+            here it is --duration
+          hint: genba run --duration 5 app.py
     "#]],
     );
     sandbox.check(
@@ -201,7 +201,7 @@ fn words_of_other_profilers() {
         stdout
         stderr
           error: `genba report` has no option --json
-            JSON is a format
+            here it is --format json
           hint: genba report --format json app.genba
     "#]],
     );
@@ -266,6 +266,55 @@ fn words_of_other_profilers() {
             --to json: The whole profile as tables (docs/json.md)
             --to speedscope: For speedscope (https://www.speedscope.app), a profile a thread
           hint: genba export --to speedscope app.genba
+    "#]],
+    );
+}
+
+#[test]
+fn words_of_other_profilers_where_they_are() {
+    let sandbox = Sandbox::new("of-others-in-place");
+    sandbox.check(
+        "record -o profile.svg --pid 4711",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: `record` is not a verb of genba
+            `run` starts a program and records it, `attach` records one that runs
+          hint: genba attach 4711
+    "#]],
+    );
+    sandbox.check(
+        "run -q -F 99 app.py",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: `genba run` has no option -F
+            here it is --rate
+          hint: genba run -q --rate 99 app.py
+    "#]],
+    );
+    sandbox.check(
+        "dump --pid=4711",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: `genba dump` has no option --pid
+            the process is named without an option
+          hint: genba dump 4711
+    "#]],
+    );
+    sandbox.check(
+        "-m cProfile -s time app.py",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: `-m` is not a verb of genba
+            `trace` counts every call, as cProfile does
+          hint: genba trace -s time app.py
     "#]],
     );
 }

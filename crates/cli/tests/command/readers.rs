@@ -350,7 +350,7 @@ fn options_that_cannot_be_read() {
             stderr
               error: invalid value 'flame' for '--to <FORMAT>'
                 [possible values: collapsed, json, speedscope]
-              hint: genba export --help tells its options
+              hint: genba html --open writes a page with the call tree; flame graph tools read --to collapsed
         "#]],
     );
 }
