@@ -474,6 +474,7 @@ def test_what_cannot_be_followed(tmp_path: Path, window: Callable[..., Window]) 
         done = subprocess.run([str(binary()), "top", *words], cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
         assert (done.returncode, done.stdout, done.stderr.splitlines()[0]) == (code, "", begin), done
         assert "\nhint: " in done.stderr, done
+        assert "hint: genba run records it" in done.stderr or words != ["app.py"], done
         if "-o" in words:
             assert done.stderr.splitlines()[1] == "hint: options come before it: genba top -o more.genba app.genba", done
     top = window(f"TERM=dumb {TOP} app.genba")

@@ -78,8 +78,9 @@ pub fn top(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     source.check()?;
     terminal::check(&match &source {
-        Source::Recording(path) => path.display().to_string(),
-        Source::Process(_) | Source::Program(_) => "app.genba".to_owned(),
+        Source::Recording(path) => format!("genba report {}", path.display()),
+        Source::Process(pid) => format!("genba attach {pid} records it without a screen"),
+        Source::Program(_) => "genba run records it without a screen".to_owned(),
     })?;
     let (following, beside) = source.open(&arguments.passed)?;
     let path = following.file.path().to_path_buf();

@@ -26,9 +26,8 @@ pub struct Screen {
     woken: Arc<AtomicBool>,
 }
 
-/// Whether there is a terminal that can show it. `shown`: what a report would be of.
-pub fn check(shown: &str) -> Result<(), Failure> {
-    let hint = format!("genba report {shown}");
+/// Whether there is a terminal that can show it. `hint`: what does without one.
+pub fn check(hint: &str) -> Result<(), Failure> {
     for (is_terminal, name) in [(stdin().is_terminal(), "stdin"), (stdout().is_terminal(), "stdout")] {
         if !is_terminal {
             return Err(Failure::usage(format!("genba top needs a terminal, and {name} is none")).hint(hint));
