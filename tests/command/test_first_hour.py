@@ -182,6 +182,7 @@ WALK = {
         typed(SCRIPT, r"\A9000\n\Z"),
         typed("genba html", r"^wrote app\.html \([\d.]+ [kM]B\): open it in a browser$", ACCOUNT),
         typed("genba html", r"^wrote app-2\.html "),
+        refused("genba html app.genba page.html", r"^hint: a page is named with -o: genba html -o page\.html$", code=1),
         refused("genba html --force", r"^hint: genba html -o app\.html app\.genba$"),
         typed("genba html -o app.html app.genba", r"^wrote app\.html "),
         typed("genba html --open", r"^wrote app-3\.html ", "^no browser could be started: ", "^hint: copy the page", alone=True),

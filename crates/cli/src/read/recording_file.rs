@@ -223,6 +223,9 @@ fn none_here() -> Failure {
 
 fn cannot_open(path: &Path, error: &std::io::Error) -> Failure {
     let failure = Failure::no(format!("cannot open {}: {}", path.display(), words(error)));
+    if path.extension().is_some_and(|ending| ending == "html") {
+        return failure.hint(format!("a page is named with -o: genba html -o {}", shell::path(path)));
+    }
     match newest() {
         Ok(Some(newest)) if newest != path => {
             failure.hint(format!("the newest recording here is {}", newest.display()))
