@@ -5,7 +5,7 @@
 use unicode_width::UnicodeWidthStr;
 
 use crate::rules::reading::Reading;
-use crate::rules::weight::Totals;
+use crate::rules::weight::{Totals, Weight};
 use crate::tables::file_names::FileNames;
 use crate::tables::profile::Profile;
 use crate::tables::source_text::SourceText;
@@ -14,7 +14,7 @@ use crate::views::lines::{FunctionLines, Line, Lines};
 use crate::views::report::Sort;
 use crate::views::summary::header;
 use crate::words::excerpt::{expand, first_cells, printable};
-use crate::words::figures::{counted, percent};
+use crate::words::figures::{counted, percent, size};
 use crate::words::paint::Paint;
 use crate::words::wrap::wrapped;
 
@@ -84,7 +84,12 @@ pub(super) fn block(profile: &Profile, lines: &Lines, function: &FunctionLines, 
     let room = width.saturating_sub(FIGURE_CELLS + number_cells + 4).max(SOURCE_CELLS_MIN);
     let layout = Layout { lines, source, number_cells, dedent_cells, room, paint };
 
-    let heading = format!("{}  {:>number_cells$}", cells(["total", "CPU", "wall", "self"].map(str::to_string)), "line");
+    let third = match weight {
+        Weight::Copied => "copied",
+        Weight::Allocated => "alloc",
+        Weight::Cpu | Weight::Wall | Weight::Samples => "wall",
+    };
+    let heading = format!("{}  {:>number_cells$}", cells(["total", "CPU", third, "self"].map(str::to_string)), "line");
     let mut page = format!("{}\n", paint.quiet(&heading));
     for line in function.lines.iter().filter(|line| line.line.is_none()) {
         page += &format!("{}  {:>number_cells$}  without a line\n", layout.figures(line), "–");
@@ -218,7 +223,14 @@ impl Layout<'_> {
             0 => "–".to_string(),
             time_ns => crate::words::figures::duration(time_ns),
         };
-        cells([share(line.total), time(line.total.cpu_ns), time(line.total.wall_ns), share(line.own)])
+        let third = match (weight, line.total.by(weight)) {
+            (Weight::Cpu | Weight::Wall | Weight::Samples, _) => time(line.total.wall_ns),
+            (_, 0) => "–".to_string(),
+            // "999 bytes" is wider than the column.
+            (_, 1..=999) => "<1 kB".to_string(),
+            (_, bytes) => size(bytes),
+        };
+        cells([share(line.total), time(line.total.cpu_ns), third, share(line.own)])
     }
 }
 
