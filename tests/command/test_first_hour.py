@@ -291,6 +291,8 @@ WALK = {
         refused("genba gc before.genba", r"^hint: genba run --gc app\.py", code=1),
         typed("genba run --gc cycles.py", r"^[\d,]+ garbage collections: ", r"^recorded cycles\.genba "),
         typed("genba gc", r"^reading cycles\.genba$", "^generation +collections ", "^threshold "),
+        typed("genba run --alloc -q -o alloc.genba cycles.py", r"\A\Z"),
+        typed("genba lines --weight allocated alloc.genba", "^ +total +CPU +alloc +self +line$", r"MB +\d+\.\d % +[23] +garbage"),
     ],
     "one that runs": [
         typed("genba ps", "^ +PID +PPID +USER +PYTHON "),
