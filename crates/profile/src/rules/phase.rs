@@ -18,6 +18,9 @@ pub enum Phase {
 /// CPython 3.11 to 3.15, Python/pylifecycle.c, Modules/main.c. The names that begin with `Py_` are exported, so a stripped interpreter has them.
 const INITIALIZING: [&str; 3] = ["Py_InitializeFromConfig", "Py_InitializeEx", "pymain_init"];
 const FINALIZING: [&str; 3] = ["Py_FinalizeEx", "_Py_Finalize", "finalize_modules"];
+/// Python functions that only the beginning calls: they tell it where the C stack below them was cut, as in the first milliseconds of a process.
+const BEGINNING: [(&str, &str); 2] =
+    [("<frozen importlib._bootstrap>", "_install_external_importers"), ("<frozen getpath>", "<module>")];
 
 impl Phase {
     #[must_use]
@@ -49,19 +52,22 @@ impl Phase {
         }
     }
 
-    /// The innermost C function of the lists decides.
+    /// The innermost C function of the lists decides, and without one a Python function of them.
     fn of_interpreter(profile: &Profile, leaf: Option<NodeIndex>) -> Option<(Phase, FrameIndex)> {
+        let mut begins = None;
         for frame in profile.stack(leaf) {
             let function = profile.function_of(frame);
             let is_one_of = |names: &[&str]| names.contains(&function.name.as_str());
+            let is_beginning = |file: &File| BEGINNING.contains(&(file.path.as_str(), function.name.as_str()));
             match function.home {
                 Home::Python { file, .. } if is_of_a_library(&profile.files[file]) => return None,
+                Home::Python { file, .. } if is_beginning(&profile.files[file]) => begins = Some(frame),
                 Home::C { .. } if is_one_of(&FINALIZING) => return Some((Phase::Shutdown, frame)),
                 Home::C { .. } if is_one_of(&INITIALIZING) => return Some((Phase::StartUp, frame)),
                 Home::Python { .. } | Home::C { .. } | Home::Mark => {}
             }
         }
-        None
+        begins.map(|frame| (Phase::StartUp, frame))
     }
 }
 

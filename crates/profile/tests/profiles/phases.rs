@@ -149,3 +149,20 @@ fn what_waits_in_the_beginning_is_the_beginning() {
         "#]],
     );
 }
+
+/// In the first milliseconds of a process genba does not know yet how to go on from the interpreter's C functions to their callers.
+#[test]
+fn the_beginning_is_called_so_where_the_c_stack_was_cut() {
+    let start = "_install_external_importers@<frozen·importlib._bootstrap>:1549[0-9] > _find_and_load@<frozen·importlib._bootstrap>:1360[0-9] > PyObject_Malloc[libpython3.13.so]";
+    check(
+        By::Expression,
+        &format!("{start} x60\n{RUN} x40\n"),
+        expect![[r#"
+        one place: 40.0 % of 160 ms CPU is app.py:1 work
+
+         60.0 %  96.0 ms  interpreter start-up
+                              _find_and_load → PyObject_Malloc 100 %
+         40.0 %  64.0 ms  app.py:1 work (columns 1 to 9)
+    "#]],
+    );
+}
