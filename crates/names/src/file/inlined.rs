@@ -11,6 +11,8 @@ use object::elf;
 use object::read::CompressedData;
 use object::read::elf::{CompressionHeader, SectionHeader};
 use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ops;
 
 /// One function of the source at an address.
@@ -40,6 +42,8 @@ pub struct DebugSections<'a> {
 pub struct Places<'s> {
     context: Context<EndianSlice<'s, LittleEndian>>,
     libc: bool,
+    /// By the linker's name: an inlined function is met at each of its lines.
+    names: RefCell<HashMap<String, Shown>>,
 }
 
 /// What is larger when unpacked is left alone.
@@ -67,7 +71,8 @@ impl<'a> DebugSections<'a> {
 
     /// None: the debug information is damaged.
     pub fn places(&self) -> Option<Places<'_>> {
-        Some(Places { context: Context::from_dwarf(self.dwarf()).ok()?, libc: self.libc })
+        let context = Context::from_dwarf(self.dwarf()).ok()?;
+        Some(Places { context, libc: self.libc, names: RefCell::default() })
     }
 
     fn dwarf(&self) -> Dwarf<EndianSlice<'_, LittleEndian>> {
@@ -89,7 +94,7 @@ impl Places<'_> {
                     let raw = frame.function.as_ref().and_then(|function| function.raw_name().ok());
                     let location = frame.location;
                     places.push(CPlace {
-                        name: raw.map(|raw| shown(&raw, self.libc)),
+                        name: raw.map(|raw| self.shown(&raw)),
                         file: location.as_ref().and_then(|place| place.file).map(str::to_owned),
                         line: location.as_ref().and_then(|place| place.line).filter(|&line| line > 0),
                     });
@@ -100,6 +105,15 @@ impl Places<'_> {
         }
         places.reverse();
         places
+    }
+
+    fn shown(&self, raw: &str) -> Shown {
+        if let Some(known) = self.names.borrow().get(raw) {
+            return known.clone();
+        }
+        let found = shown(raw, self.libc);
+        self.names.borrow_mut().insert(raw.to_owned(), found.clone());
+        found
     }
 
     /// The unit that has `address`; `None`: none has.
