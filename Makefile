@@ -16,7 +16,7 @@ help: ## print these verbs
 include make/build.mk
 
 prepare: ## set this machine up: tools, packages, Debian sid and its debug files (as root), python-build-standalone
-	@make/prepare.sh tools packages prose sid debug standalone compiled readers schemathesis s3
+	@make/prepare.sh tools packages servers prose sid debug standalone compiled_all readers schemathesis s3
 
 demo: build ## build, profile casebook/bytes-slice and show where its time goes
 	@make/demo.sh
@@ -56,7 +56,7 @@ test-cases:
 # changes the ten minutes of the web server. The test of `make cluster` is one of these: a run of its own would write a plan without the others, and
 # the page of figures would take that for the whole. Without PART the laboratory of `genba diff` runs, too.
 soak: build wheel twin ## the measuring and the harmless tests in their long form, in sittings; PART, VERSIONS choose
-	@make/prepare.sh tools packages compiled readers schemathesis s3 garage
+	@make/prepare.sh tools packages servers compiled_all readers schemathesis s3 garage
 	@trap : INT; failed=0; export GENBA_SOAK=1 GENBA_FIGURES=$(CURDIR)/build/soak.jsonl PART='$(PART)' VERSIONS='$(VERSIONS)'; \
 	$(TOOLS)/bin/pytest --timeout 0 -o 'python_files=test_*.py cluster.py' tests || failed=1; \
 	$(LIBRARIES) $(NEXTEST) nextest run --workspace -E 'package(genba-fuzz) | (package(genba-names) & test(damage::)) | (package(genba-signal) & test(stale::))' || failed=1; \
@@ -73,7 +73,7 @@ laboratory: ## programs whose truth is known, compared by genba diff; UPDATE=1
 
 # With UPDATE=1 what it measures becomes rows of docs/measured.md.
 cluster: build ## two servers, PostgreSQL and three nodes of Garage, while some are killed; builds Garage once; UPDATE=1
-	@make/prepare.sh tools packages garage
+	@make/prepare.sh tools packages servers garage
 	$(if $(UPDATE),: > build/cluster.jsonl)
 	$(if $(UPDATE),GENBA_FIGURES=$(CURDIR)/build/cluster.jsonl )$(TOOLS)/bin/pytest --timeout 1800 tests/serve/cluster.py
 	$(if $(UPDATE),$(TOOLS)/bin/python make/measured.py build/cluster.jsonl)
@@ -137,7 +137,7 @@ untuned: build ## the first screens of ten slow programs that no rule was tuned 
 # With UPDATE=1 what is measured becomes rows of docs/measured.md. A part that fails ends the run: the rows of those before it are in
 # build/bench.jsonl, and `python make/measured.py build/bench.jsonl` puts them into the page.
 bench: build ## what genba costs, beside an empty handler and other profilers; ROUNDS, WORKS, WAYS, PARTS, BEFORE, PYTHON choose; UPDATE=1
-	@make/prepare.sh tools packages peers
+	@make/prepare.sh tools packages servers peers
 	$(if $(UPDATE),: > build/bench.jsonl)
 	$(if $(UPDATE),GENBA_FIGURES=$(CURDIR)/build/bench.jsonl )$(TOOLS)/bin/python benches/bench.py
 	$(if $(UPDATE),$(TOOLS)/bin/python make/measured.py build/bench.jsonl)

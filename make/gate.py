@@ -162,8 +162,9 @@ GROUPS: dict[str, tuple[Part, ...]] = {
         Part("tools", "make/prepare.sh tools compiler"),
         Part("build", f"{MAKE} build wheel", needs=("tools",)),
         Part("packages", "make/prepare.sh packages", needs=("tools",)),
-        # `make test-all` alone has the tests of several servers, which need a store that is built from a crate, and those by schemathesis.
-        Part("machine", "make/prepare.sh sid debug standalone compiled readers ${GENBA_ALL:+schemathesis s3}", needs=("packages",)),
+        # `make test-all` alone has the tests of several servers, which need a database and a store that is built from a crate, those by schemathesis,
+        # and those of programs that Apache and PyInstaller begin.
+        Part("machine", "make/prepare.sh sid debug standalone compiled readers ${GENBA_ALL:+servers compiled_all schemathesis s3}", needs=("packages",)),
         # Compiled in another folder than what `build` compiles: while that links, or waits for the network.
         Part("twin", f"{MAKE} twin", needs=("tools",)),
     ),

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Sets a machine up for genba's chores. Verbs: tools, compiler, prose, packages, sid, debug, standalone, peers, readers, compiled, schemathesis, s3,
-# garage. Each one does only what is missing and says what it does.
+# Sets a machine up for genba's chores. Verbs: tools, compiler, prose, packages, servers, sid, debug, standalone, peers, readers, compiled, compiled_all,
+# schemathesis, s3, garage. Each one does only what is missing and says what it does.
 # Never writes outside of build/, the apt system (as root, only for packages that are missing), Go's caches (verbs prose and standalone), cargo's caches
 # (verbs s3 and garage), $GENBA_SID, $GENBA_DEBUG, $GENBA_STANDALONE, $GENBA_S3 and $GENBA_GARAGE.
 set -eu
@@ -98,14 +98,20 @@ prepare_packages() {
     [ -e $libraries/libtcmalloc_minimal.so.4 ] || missing="$missing libtcmalloc-minimal4"
     # A server that loads its Python as a plugin.
     ls /usr/lib/uwsgi/plugins/python3*_plugin.so >/dev/null 2>&1 || missing="$missing uwsgi-core uwsgi-plugin-python3"
-    # The same of Apache, without the service that listens on port 80.
-    [ -e /usr/lib/apache2/modules/mod_wsgi.so ] || missing="$missing apache2-bin libapache2-mod-wsgi-py3"
-    # The database of several servers; Debian keeps its programs out of PATH.
-    ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$missing postgresql"
     # The link of a case. Its folder is not in everybody's PATH.
     command -v tc >/dev/null 2>&1 || [ -x /usr/sbin/tc ] || missing="$missing iproute2"
     # Not installed: Debian 12 has 1.19, older than what casebook/logger is written in, and than what vale is built with.
     command -v go >/dev/null 2>&1 || without "no go: golang-go of Debian 12 is older than its programs; what needs it is skipped with a message"
+    install_packages "$missing"
+}
+
+# Servers of others that only tests of `make test-all`, the soak and the bench start.
+prepare_servers() {
+    missing=
+    # It loads its Python as a plugin. Without the service that listens on port 80.
+    [ -e /usr/lib/apache2/modules/mod_wsgi.so ] || missing="$missing apache2-bin libapache2-mod-wsgi-py3"
+    # The database of several servers; Debian keeps its programs out of PATH.
+    ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$missing postgresql"
     install_packages "$missing"
 }
 
@@ -347,12 +353,22 @@ prepare_readers() {
 }
 
 # Compiled packages that the tests profile, a folder for each CPython: build/compiled/3.11 and so on; Cython and PyInstaller for all of them.
-prepare_compiled() {
-    wanted=$(sha256sum <"$root/make/compiled-packages.txt")
+prepare_compiled() { install_compiled ""; }
+# Also what `make test-all` alone needs.
+prepare_compiled_all() { install_compiled "\(all:\)\{0,1\}"; }
+
+# PREFIX: which lines of make/compiled-packages.txt, besides those that have none.
+install_compiled() {
+    prefix=$1
     own=$("$tools/bin/python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
     for minor in cython pyinstaller 3.11 3.12 3.13 3.14 3.15; do
         folder=$root/build/compiled/$minor
-        [ "$(cat "$folder/wanted" 2>/dev/null)" = "$wanted" ] && continue
+        packages=$(sed -n "s/^$prefix$minor  *//p" "$root/make/compiled-packages.txt")
+        [ -n "$packages" ] || continue
+        wanted=$(echo "$packages" | sha256sum)
+        # A folder with more than is asked for stays.
+        whole=$(sed -n "s/^\(all:\)\{0,1\}$minor  *//p" "$root/make/compiled-packages.txt" | sha256sum)
+        case $(cat "$folder/wanted" 2>/dev/null) in "$wanted" | "$whole") continue ;; esac
         say "compiled packages for $minor into build/compiled"
         rm -rf "$folder"
         mkdir -p "$folder"
@@ -366,7 +382,6 @@ prepare_compiled() {
             # pip compiles for the CPython that runs it: no other one reads that.
             [ "$minor" = "$own" ] || set -- "$@" --no-compile
         fi
-        packages=$(sed -n "s/^$minor  *//p" "$root/make/compiled-packages.txt")
         # In one call: each has a start of its own. A package that several lines name is asked for once.
         # shellcheck disable=SC2046  # several packages
         if "$tools/bin/python" -m pip install --quiet --target "$folder" "$@" $(echo "$packages" | tr ' ' '\n' | sort -u) >/dev/null 2>&1; then
@@ -445,7 +460,7 @@ prepare_garage() {
 mkdir -p "$root/build"
 for verb in "$@"; do
     case $verb in
-    tools | compiler | prose | packages | sid | debug | standalone | peers | readers | compiled | schemathesis | s3 | garage) "prepare_$verb" ;;
-    *) fail "no verb $verb in make/prepare.sh" "one of tools, compiler, prose, packages, sid, debug, standalone, peers, readers, compiled, schemathesis, s3, garage" ;;
+    tools | compiler | prose | packages | servers | sid | debug | standalone | peers | readers | compiled | compiled_all | schemathesis | s3 | garage) "prepare_$verb" ;;
+    *) fail "no verb $verb in make/prepare.sh" "one of tools, compiler, prose, packages, servers, sid, debug, standalone, peers, readers, compiled, compiled_all, schemathesis, s3, garage" ;;
     esac
 done
