@@ -159,14 +159,16 @@ MAKE = "make --no-print-directory"
 # for that, two other parts keep the processors busy. `check` and `test` choose by the group.
 GROUPS: dict[str, tuple[Part, ...]] = {
     "setup": (
-        Part("tools", "make/prepare.sh tools compiler"),
-        Part("build", f"{MAKE} build wheel", needs=("tools",)),
-        Part("packages", "make/prepare.sh packages", needs=("tools",)),
+        Part("compiler", "make/prepare.sh compiler"),
+        Part("tools", "make/prepare.sh tools"),
+        Part("build", f"{MAKE} build wheel", needs=("compiler", "tools")),
+        # Behind the compiler, because apt lets in one at a time.
+        Part("packages", "make/prepare.sh packages", needs=("compiler",)),
         # `make test-all` alone has the tests of several servers, which need a database and a store that is built from a crate, those by schemathesis,
         # and those of programs that Apache and PyInstaller begin.
-        Part("machine", "make/prepare.sh sid debug standalone compiled readers ${GENBA_ALL:+servers compiled_all schemathesis s3}", needs=("packages",)),
-        # Compiled in another folder than what `build` compiles: while that links, or waits for the network.
-        Part("twin", f"{MAKE} twin", needs=("tools",)),
+        Part("machine", "make/prepare.sh sid debug standalone compiled readers ${GENBA_ALL:+servers compiled_all schemathesis s3}", needs=("tools", "packages")),
+        # Compiled in another folder than what `build` compiles: while the tools come, and while that links, or waits for the network.
+        Part("twin", f"{MAKE} twin", needs=("compiler",)),
     ),
     "check": (
         Part("lints", f"{MAKE} check-quick XTASK=target/debug/xtask", needs=("build",)),
