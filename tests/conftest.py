@@ -21,7 +21,7 @@ from interpreters import Interpreter
 from ledger import append
 from places import make_place
 from recording import REPOSITORY, Workshop, binary
-from runs_on import deselect_elsewhere
+from runs_on import EVERYWHERE, deselect_elsewhere, left_out
 from sittings import Sittings
 from soak import SOAK
 from stalls import stalls  # noqa: F401  (fixture)
@@ -58,10 +58,14 @@ class FailuresAtOnce:
             terminal.write_line(f"\n{report.nodeid}, {report.when}: {message}")
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Tests that all of their turns skipped: the table of what runs where may have given them none that they can take."""
-        if self.config.option.numprocesses and (only_skipped := sorted(test for test, ran in self.ran.items() if not ran)):
-            terminalreporter.section("only skipped")
-            for test in only_skipped:
+        """Tests that all of their turns skipped: the table of what runs where may have given them none that they can take. And those that it leaves out."""
+        if not self.config.option.numprocesses:
+            return
+        only_skipped = sorted(test for test, ran in self.ran.items() if not ran)
+        for title, tests in (("only skipped", only_skipped), ("left to make test-all", [] if EVERYWHERE else left_out())):
+            if tests:
+                terminalreporter.section(title)
+            for test in tests:
                 terminalreporter.write_line(test)
 
     def both_ends(self, message: str) -> str:

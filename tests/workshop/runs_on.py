@@ -29,7 +29,7 @@ BOLT = ("3.14-standalone",)
 # Those that are in no folder of their own, and meet the machine's compilers and tools.
 IN_THE_OPEN = ("3.13", "3.14-standalone")
 ONE = ("3.13",)
-# Not in `make test`: it takes long, or what it needs does.
+# Not in `make test`: it takes long, or what it needs does. Of a test or a file, never of a folder: a run of the whole lists these names at its end.
 NOWHERE = ()
 
 
@@ -257,6 +257,11 @@ def names_of(nodeid: str) -> Iterable[str]:
 
 def runs_on(nodeid: str) -> Row:
     return next((TABLE[name] for name in names_of(nodeid) if name in TABLE), ALL)
+
+
+def left_out() -> list[str]:
+    """The tests and files that `make test-all` alone runs."""
+    return [name for name, row in TABLE.items() if row == NOWHERE]
 
 
 def deselect_elsewhere(config: pytest.Config, items: list[pytest.Item]) -> None:
