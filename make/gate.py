@@ -166,7 +166,7 @@ GROUPS: dict[str, tuple[Part, ...]] = {
         Part("packages", "make/prepare.sh packages", needs=("compiler",)),
         # `make test-all` alone has the tests of several servers, which need a database and a store that is built from a crate, those by schemathesis,
         # and those of programs that Apache and PyInstaller begin.
-        Part("machine", "make/prepare.sh sid debug standalone compiled readers ${GENBA_ALL:+servers compiled_all schemathesis s3}", needs=("tools", "packages")),
+        Part("machine", "make/prepare.sh sid debug standalone compiled${GENBA_ALL:+_all} readers ${GENBA_ALL:+servers schemathesis s3}", needs=("tools", "packages")),
         # Compiled in another folder than what `build` compiles: while the tools come, and while that links, or waits for the network.
         Part("twin", f"{MAKE} twin", needs=("compiler",)),
     ),
