@@ -1,6 +1,6 @@
 #!/bin/sh
-# Sets a machine up for genba's chores. Verbs: tools, compiler, prose, packages, servers, sid, debug, standalone, peers, readers, compiled, compiled_all,
-# schemathesis, s3, garage. Each one does only what is missing and says what it does.
+# Sets a machine up for genba's chores. Verbs: tools, compiler, prose, packages, servers, sid, debug, standalone, peers, readers, compiled,
+# compiled_all, schemathesis, s3, garage. Each one does only what is missing and says what it does.
 # Never writes outside of build/, the apt system (as root, only for packages that are missing), Go's caches (verbs prose and standalone), cargo's caches
 # (verbs s3 and garage), $GENBA_SID, $GENBA_DEBUG, $GENBA_STANDALONE, $GENBA_S3 and $GENBA_GARAGE.
 set -eu

@@ -58,7 +58,7 @@ class FailuresAtOnce:
             terminal.write_line(f"\n{report.nodeid}, {report.when}: {message}")
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Tests that all of their turns skipped: the table of what runs where may have given them none that they can take. And those that it leaves out."""
+        """Tests that all of their turns skipped: the table of what runs where may have given them none that they can take. And what it leaves out."""
         if not self.config.option.numprocesses:
             return
         only_skipped = sorted(test for test, ran in self.ran.items() if not ran)
