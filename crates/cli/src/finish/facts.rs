@@ -22,12 +22,8 @@ struct Limits {
     small_info_bytes: usize,
 }
 
-const LIMITS: Limits = Limits {
-    functions: 200_000,
-    info_bytes: 32 << 20,
-    small_functions: 4_096,
-    small_info_bytes: 256 << 10,
-};
+const LIMITS: Limits =
+    Limits { functions: 200_000, info_bytes: 32 << 20, small_functions: 4_096, small_info_bytes: 256 << 10 };
 /// A file that is hit at no more new places is hardly used: the rest would be learned for nothing.
 const NEW_PLACES_FEW: usize = 16;
 /// So often a part of a file is learned. Then it is in use again and again.

@@ -162,7 +162,8 @@ fn programs_that_went_on_have_to_be_recorded_for_as_long() {
 /// The end of a recording counts where the time that is compared goes so far.
 #[test]
 fn a_time_is_compared_where_all_recordings_have_it() {
-    let of = |recorded_ns, is_to_end, end| Facts { has_window: true, is_to_end, end: Some(end), recorded_ns, ..facts() };
+    let of =
+        |recorded_ns, is_to_end, end| Facts { has_window: true, is_to_end, end: Some(end), recorded_ns, ..facts() };
     let found = |a: Facts, b: Facts| obstacles(&[a], &[b], Weight::Cpu);
     let whole = || of(5_000_000_000, false, End::ExitCode(0));
     assert_eq!(found(whole(), of(4_990_000_000, false, End::Recorded)), [] as [String; 0]);
