@@ -158,11 +158,12 @@ fn the_beginning_is_called_so_where_the_c_stack_was_cut() {
         By::Expression,
         &format!("{start} x60\n{RUN} x40\n"),
         expect![[r#"
-        one place: 40.0 % of 160 ms CPU is app.py:1 work
+            start-up: 96.0 ms of 160 ms is importing
+               60.0 %  96.0 ms  <frozen importlib._bootstrap>:1549 _install_external_importers   (running 96.0 ms)
 
-         60.0 %  96.0 ms  interpreter start-up
-                              _find_and_load → PyObject_Malloc 100 %
-         40.0 %  64.0 ms  app.py:1 work (columns 1 to 9)
-    "#]],
+             60.0 %  96.0 ms  interpreter start-up
+                                  _find_and_load → PyObject_Malloc 100 %
+             40.0 %  64.0 ms  app.py:1 work (columns 1 to 9)
+        "#]],
     );
 }
