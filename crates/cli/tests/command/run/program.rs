@@ -114,7 +114,8 @@ fn input_output_and_directory_are_the_programs() {
 }
 
 /// For `sed`: the table of bells is another one in each run, and so is genba's pid. Only root's has a door.
-const BELLS_AS_ONE: &str = "s|bells=[0-9]*,[0-9]*,/proc/[0-9]*/fd/[0-9]*|bells=[one]|;s|command=[0-9]*|command=[pid]|;s|;door=[^;]*||";
+const BELLS_AS_ONE: &str =
+    "s|bells=[0-9]*,[0-9]*,/proc/[0-9]*/fd/[0-9]*|bells=[one]|;s|command=[0-9]*|command=[pid]|;s|;door=[^;]*||";
 
 #[test]
 fn two_variables_are_added_to_the_environment_and_nothing_else() {

@@ -228,14 +228,17 @@ fn other_rights() {
     sandbox.program("bin/su", &MadeUp::python(Some(GLIBC)).bytes());
     sandbox.give_away("bin/su");
     sandbox.mode("bin/su", 0o4755);
-    sandbox.check("run su somebody -c 'python3 app.py'", expect![[r#"
+    sandbox.check(
+        "run su somebody -c 'python3 app.py'",
+        expect![[r#"
         exit code 1
         stdout
         stderr
           error: cannot record [box]/bin/su: it is setuid
             the kernel starts it with other rights, and the loader then ignores LD_PRELOAD
           hint: when it starts Python, put genba into su's command: su USER -c 'genba run COMMAND'
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
