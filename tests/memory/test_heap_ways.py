@@ -362,7 +362,7 @@ def test_a_heap_that_was_due_during_another_walk_until_the_end_is_told(workshop:
 def test_a_heap_waits_for_a_thread_until_the_end(workshop: Workshop, collects: bool) -> None:
     """The filter holds for all threads: no one of them makes another. Each interval asks for the same heap, and one line tells of it."""
     text = FILTER + "\ninstall([56, 435], errno.EAGAIN, 1)\nbusy(2)\n"
-    run, _ = recorded(workshop, text, "--heap-every", "100ms", *(["--heap-collect"] if collects else []))
+    run, _ = recorded(workshop, text, "--heap-every", "500ms", *(["--heap-collect"] if collects else []))
     assert run.stderr.count("was not kept (interval): error: cannot walk the heap") == 1, run.stderr
     assert "no thread could be made for the walk" in run.stderr, run.stderr
 

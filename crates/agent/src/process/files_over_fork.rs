@@ -70,7 +70,7 @@ impl Files {
     fn by_path() -> Option<Files> {
         // SAFETY: set once, never freed.
         let path = unsafe { PATH.load(SeqCst).as_ref()? };
-        Files::with_proc(recording_at(path)?)
+        Files::with_proc(Descriptor::open_at(None, path, FOR_BLOCKS).ok()?)
     }
 
     fn by_door() -> Option<Files> {
@@ -98,12 +98,13 @@ impl Files {
     }
 }
 
-/// Opened for writing, if it is a regular file. O_NONBLOCK: the open does not wait for a reader where a FIFO has got the recording's name. For
-/// a regular file the flag changes nothing, so that no more calls are needed to clear it.
+const FOR_BLOCKS: i32 = libc::O_WRONLY | libc::O_APPEND | libc::O_NOCTTY;
+
+/// Opened for writing by a thread of the program's, if it is a regular file. O_NONBLOCK: the open does not wait for a reader where a FIFO has got
+/// the recording's name. For a regular file the flag changes nothing, so that no more calls are needed to clear it.
 #[must_use]
 pub fn recording_at(path: &CStr) -> Option<Descriptor> {
-    let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_NONBLOCK | libc::O_NOCTTY;
-    Descriptor::open_at(None, path, flags).ok().filter(Descriptor::is_regular)
+    Descriptor::open_at(None, path, FOR_BLOCKS | libc::O_NONBLOCK).ok().filter(Descriptor::is_regular)
 }
 
 const UNKNOWN: Identity = Identity { device: 0, inode: 0 };
@@ -150,7 +151,7 @@ pub fn carry() {
     let errno = errno::get();
     if !is_carried() {
         leave();
-        if let Some(Files { recording, proc: Some(proc) }) = Files::by_path() {
+        if let Some(Files { recording, proc: Some(proc) }) = path().and_then(recording_at).and_then(Files::with_proc) {
             for (slot, descriptor) in CARRIED.iter().zip([recording, proc]) {
                 let number = descriptor.moved_up(HIGH).into_number();
                 // A lower one, where the limit allows no other, is among those that the program closes and gets anew, standard output's, say.
