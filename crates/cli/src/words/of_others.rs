@@ -117,6 +117,7 @@ const READS: &[&str] = &["report", "tree", "lines", "diff"];
 const LOOKS: &[&str] = &["ps", "dump", "heap", "gc"];
 
 const VERB: &str = "genba VERB …";
+const PRINTED: &str = "it is printed; `html` writes a page, `export` other formats";
 const MADE_FROM_IT: &str =
     "genba html --open makes the page of the newest recording here, genba export --to FORMAT app.genba another format";
 
@@ -216,11 +217,12 @@ const OPTIONS: &[Instead] = &[
     },
     Instead { of: READS, words: &["--html"], why: "`html` writes a page", hint: "genba html --open …" },
     Instead {
-        of: READS,
+        of: &["report", "tree", "lines"],
         words: &["-o", "--output"],
-        why: "it is printed; `html` writes a page, `export` other formats",
-        hint: "genba VERB > report.txt",
+        why: PRINTED,
+        hint: "genba VERB FILE > report.txt",
     },
+    Instead { of: &["diff"], words: &["-o", "--output"], why: PRINTED, hint: "genba diff BEFORE AFTER > report.txt" },
     Instead { of: READS, words: &["-g", "--call-graph"], why: "`tree` shows whole call paths", hint: "genba tree …" },
     Instead { of: READS, words: &["--stdio"], why: "it is printed anyway", hint: VERB },
     Instead {
@@ -264,8 +266,10 @@ const VALUES: &[(&str, &[&str], &str)] = &[
     ("--by", &["file", "files"], "--by module; genba lines shows the source of a file"),
 ];
 
-/// What can stand before a verb by mistake, and is an option of `run`.
+/// What can be before a verb by mistake, and is an option of `run`.
 const OF_RUN: [&str; 9] = ["-m", "-o", "--output", "-r", "--rate", "--interval", "--duration", "-q", "--native"];
+/// Those that have no value.
+const FLAGS_OF_RUN: [&str; 2] = ["-q", "--native"];
 
 /// `verb` is none of genba's: what to type instead, where that is known. `is_near`: a mistyped one counts, too.
 pub fn verb(verb: &str, rest: &[String], is_near: bool) -> Option<Answer> {
@@ -287,7 +291,9 @@ pub fn option(verb: &str, option: &str, words: &[String]) -> Option<Answer> {
     let what = format!("`genba {verb}` has no option {option}");
     let is_it = |of: &[&str], words: &[&str]| of.contains(&verb) && words.contains(&option);
     if let Some(other) = NAMES.iter().find(|other| is_it(other.of, other.words)) {
-        let hint = filled(VERB, verb, &replaced(words, option, other.name));
+        // With a value that the other name does not have either, the command would be refused again.
+        let instead = value_of(words, option).and_then(|given| value(other.name, given));
+        let hint = instead.map_or_else(|| filled(VERB, verb, &replaced(words, option, other.name)), str::to_owned);
         return Some(Answer { what, why: format!("here it is {}", other.name), hint });
     }
     let other = OPTIONS.iter().find(|other| is_it(other.of, other.words))?;
@@ -309,14 +315,27 @@ pub fn instead_of_verb(words: &[String]) -> Option<Answer> {
     let all = words.join(" ");
     let (why, hint) = match (first.as_str(), rest.first().map(String::as_str)) {
         ("-m", Some("cProfile" | "profile")) => {
-            ("`trace` counts every call, as cProfile does", format!("genba trace {}", rest[1..].join(" ")))
+            ("`trace` counts every call, as cProfile does", filled("genba trace …", "", &rest[1..].join(" ")))
         }
         ("-c", Some(_)) => (STARTS_OR_ATTACHES, format!("genba run python {all}")),
         ("-v", None) => ("the version has a capital letter", "genba -V".to_owned()),
-        (option, Some(_)) if OF_RUN.contains(&option) => (STARTS_OR_ATTACHES, format!("genba run {all}")),
+        (option, Some(_)) if OF_RUN.contains(&option) => (STARTS_OR_ATTACHES, behind_the_verb(words)),
         _ => return None,
     };
     Some(Answer { what, why: why.to_owned(), hint })
+}
+
+/// `-q attach 12` → `genba attach -q 12`. Without a verb it is `run`; what is behind `-m MODULE` is the module's.
+fn behind_the_verb(words: &[String]) -> String {
+    let option = words.first().map_or("", String::as_str);
+    let option_words = if FLAGS_OF_RUN.contains(&option) { 1 } else { 2 };
+    let (before, behind) = words.split_at(option_words.min(words.len()));
+    match behind.split_first() {
+        Some((verb, rest)) if option != "-m" && RECORDS.contains(&verb.as_str()) => {
+            filled(VERB, verb, &[before, rest].concat().join(" "))
+        }
+        _ => format!("genba run {}", words.join(" ")),
+    }
 }
 
 /// What there is instead of a value that an option does not have.
@@ -356,6 +375,15 @@ fn replaced(words: &[String], option: &str, by: &str) -> String {
     others.join(" ")
 }
 
+/// Of the first of the words that begins with the option.
+fn value_of<'w>(words: &'w [String], option: &str) -> Option<&'w str> {
+    let (at, value) = words.iter().enumerate().find_map(|(at, word)| Some((at, word.strip_prefix(option)?)))?;
+    match value.trim_start_matches('=') {
+        "" => words.get(at + 1).map(String::as_str),
+        attached => Some(attached),
+    }
+}
+
 /// `--pid 12`, `--pid=12`, `-p 12` or `-p12`, before the program begins.
 fn pid_in(words: &[String]) -> Option<&str> {
     let is_script = |word: &str| [".py", ".pyz"].iter().any(|ending| word.ends_with(ending));
@@ -384,6 +412,25 @@ mod tests {
         assert_eq!(replaced(&words("-q -F 99 app.py"), "-F", "--rate"), "-q --rate 99 app.py");
         assert_eq!(replaced(&words("--pid=12 --locals"), "--pid", ""), "12 --locals");
         assert_eq!(replaced(&words("app.py"), "-n", ""), "app.py");
+    }
+
+    #[test]
+    fn a_value_that_the_other_name_does_not_have_is_told() {
+        let hint = |verb: &str, name: &str, line: &str| option(verb, name, &words(line)).map(|answer| answer.hint);
+        let total = Some("--sort total is what cProfile calls cumulative".to_owned());
+        assert_eq!(hint("report", "-s", "-s cumulative app.genba"), total);
+        assert_eq!(hint("tree", "-s", "-scumtime"), total);
+        assert_eq!(hint("report", "-s", "-s total").as_deref(), Some("genba report --sort total"));
+    }
+
+    #[test]
+    fn an_option_goes_behind_the_verb() {
+        let hint = |line: &str| instead_of_verb(&words(line)).map(|answer| answer.hint);
+        assert_eq!(hint("-q run app.py").as_deref(), Some("genba run -q app.py"));
+        assert_eq!(hint("--duration 5s attach 12").as_deref(), Some("genba attach --duration 5s 12"));
+        assert_eq!(hint("-r 100 app.py run").as_deref(), Some("genba run -r 100 app.py run"));
+        assert_eq!(hint("-m manage run").as_deref(), Some("genba run -m manage run"));
+        assert_eq!(hint("-m cProfile").as_deref(), Some("genba trace"));
     }
 
     #[test]

@@ -37,7 +37,7 @@ fn a_name_with_a_blank_is_one_word() {
             stdout
             stderr
               error: cannot run ./a b.genba: it is not executable
-              hint: genba run python './a b.genba', or chmod +x './a b.genba'
+              hint: genba report './a b.genba', or genba view './a b.genba'
         "#]],
     );
     sandbox.check_command(

@@ -94,15 +94,16 @@ impl Program {
                 return Err(no_such_file(path));
             }
             if !is_executable(path) {
+                let is_run = || format!("genba run python {0}, or chmod +x {0}", shell::path(path));
                 return Err(Failure::usage(format!("cannot run {}: it is not executable", path.display()))
-                    .hint(format!("genba run python {0}, or chmod +x {0}", shell::path(path))));
+                    .hint(of_recording(path).unwrap_or_else(is_run)));
             }
             path.to_path_buf()
         } else {
             find_on_path(first).ok_or_else(|| {
                 let failure = Failure::usage(format!("no command `{}` on PATH", first.display()));
-                if path.extension().is_some_and(|ending| ending == "genba") {
-                    return failure.hint(format!("genba report {0}, or genba view {0}", shell::path(path)));
+                if let Some(hint) = of_recording(path) {
+                    return failure.hint(hint);
                 }
                 if path.is_file() {
                     return failure
@@ -139,6 +140,12 @@ fn no_such_file(path: &Path) -> Failure {
     failure.hint(meant(path.as_os_str()).unwrap_or_else(|| NAMES.to_owned()))
 }
 
+/// A recording is read, not run.
+fn of_recording(path: &Path) -> Option<String> {
+    let is_recording = path.extension().is_some_and(|ending| ending == "genba");
+    is_recording.then(|| format!("genba report {0}, or genba view {0}", shell::path(path)))
+}
+
 /// Where the first word names nothing, but what was meant can be seen.
 fn meant(first: &OsStr) -> Option<String> {
     let first = first.to_str()?;
@@ -146,11 +153,17 @@ fn meant(first: &OsStr) -> Option<String> {
     let is_command = |word: &str| find_on_path(OsStr::new(word)).is_some();
     if first.split_once(' ').is_some_and(|(command, _)| is_command(command)) {
         Some(format!("without the quotes: genba run {first}"))
-    } else if first.contains('=') {
-        Some(format!("a variable comes first: {} genba run app.py", shell::word(first)))
+    } else if let Some((name, value)) = first.split_once('=').filter(|(name, _)| is_of_variable(name)) {
+        Some(format!("a variable comes first: {name}={} genba run app.py", shell::word(value)))
     } else {
         script.is_file().then(|| format!("genba run {}", shell::path(&script)))
     }
+}
+
+/// A shell takes `NAME=value` for a variable, where the name is not in quotes.
+fn is_of_variable(name: &str) -> bool {
+    let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    name.starts_with(|letter: char| is_letter(letter) && !letter.is_ascii_digit()) && name.chars().all(is_letter)
 }
 
 /// A file name for a recording of `name`.
@@ -181,6 +194,15 @@ fn stem_of_command(command: &OsStr, arguments: &[OsString]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_variable_is_one_for_the_shell_too() {
+        let hint = |first: &str| meant(OsStr::new(first));
+        let words = "a variable comes first: GREETING='good day' genba run app.py";
+        assert_eq!(hint("GREETING=good day").as_deref(), Some(words));
+        assert_eq!(hint("./out=3/no-such-program"), None);
+        assert_eq!(hint("3=4"), None);
+    }
 
     #[test]
     fn a_recording_is_named_after_what_runs() {
