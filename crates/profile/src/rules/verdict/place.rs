@@ -239,7 +239,9 @@ impl Finder<'_> {
         let mut functions = group.parts.iter().map(|(frame, _)| self.profile.frames[*frame].function);
         let function = functions.find(|function| self.profile.functions[*function].name == group.function)?;
         let is_told = share(libraries_ns, self.facts.whole.cpu_ns) >= PLACE_MIN;
-        is_told.then(|| Advice::LookAt { function, total_cpu_ns: total_ns(self.profile, function) })
+        // What is written inside of it may run elsewhere, as a decorator's wrapper does: it is no call of the function's.
+        let total_cpu_ns = is_told.then(|| total_ns(self.profile, function)).filter(|all_ns| *all_ns > group.cpu_ns)?;
+        Some(Advice::LookAt { function, total_cpu_ns })
     }
 
     /// Chance may lift a reason over the share that it begins at, and hide a place that holds more: both are said.
