@@ -35,15 +35,21 @@ pub struct Answer {
 }
 
 const STARTS_OR_ATTACHES: &str = "`run` starts a program and records it, `attach` records one that runs";
+const ALLOCATES: &str = "`run --alloc` records what allocates, `heap` counts the objects of a process";
 const RUN: &str = "genba run …";
 const ATTACH: &str = "genba attach PID";
 
 const VERBS: &[Other] = &[
     Other { words: &["record", "profile", "sample"], why: STARTS_OR_ATTACHES, hint: RUN },
     Other {
-        words: &["cprofile", "cProfile", "kernprof"],
+        words: &["cprofile", "cProfile"],
         why: "`trace` counts every call, as cProfile does; `run` samples",
         hint: "genba trace …",
+    },
+    Other {
+        words: &["kernprof"],
+        why: "`run` records every function, then `lines` shows what each line costs",
+        hint: "genba run app.py",
     },
     Other {
         words: &["flamegraph", "flame", "svg"],
@@ -80,11 +86,8 @@ const VERBS: &[Other] = &[
         why: "`heap` counts the objects of a process by class, `run --alloc` records what allocates",
         hint: "genba heap PID",
     },
-    Other {
-        words: &["alloc", "allocations", "memray"],
-        why: "`run --alloc` records what allocates, `heap` counts the objects of a process",
-        hint: "genba run --alloc …",
-    },
+    Other { words: &["alloc", "allocations"], why: ALLOCATES, hint: "genba run --alloc …" },
+    Other { words: &["memray"], why: ALLOCATES, hint: "genba run --alloc app.py" },
     Other {
         words: &["live", "watch"],
         why: "`top` shows where the time goes while the program runs",
@@ -150,7 +153,8 @@ const OPTIONS: &[Instead] = &[
     },
     Instead {
         of: RECORDS,
-        words: &["--by", "--limit", "--function", "--lines", "--line"],
+        // py-spy's -F; perf's has a number.
+        words: &["--by", "--limit", "--function", "-F", "--lines", "--line"],
         why: "that is asked of the recording, by `report` or `lines`",
         hint: "genba report --by function",
     },
@@ -246,6 +250,7 @@ const NAMES: &[Renamed] = &[
     Renamed { of: &["export"], words: &["-f", "--format", "-t", "--type"], name: "--to" },
     Renamed { of: &["dump"], words: &["-l"], name: "--locals" },
     Renamed { of: &["dump"], words: &["-n"], name: "--native" },
+    Renamed { of: &["dump"], words: &["-s", "--subprocesses"], name: "--children" },
     Renamed { of: &["view"], words: &["-p"], name: "--port" },
 ];
 
@@ -290,7 +295,9 @@ pub fn verb(verb: &str, rest: &[String], is_near: bool) -> Option<Answer> {
 pub fn option(verb: &str, option: &str, words: &[String]) -> Option<Answer> {
     let what = format!("`genba {verb}` has no option {option}");
     let is_it = |of: &[&str], words: &[&str]| of.contains(&verb) && words.contains(&option);
-    if let Some(other) = NAMES.iter().find(|other| is_it(other.of, other.words)) {
+    let is_number = |given: &str| given.bytes().all(|digit| digit.is_ascii_digit());
+    let is_renamed = option != "-F" || value_of(words, option).is_some_and(is_number);
+    if let Some(other) = NAMES.iter().find(|other| is_it(other.of, other.words) && is_renamed) {
         // With a value that the other name does not have either, the command would be refused again.
         let instead = value_of(words, option).and_then(|given| value(other.name, given));
         let hint = instead.map_or_else(|| filled(VERB, verb, &replaced(words, option, other.name)), str::to_owned);
@@ -421,6 +428,8 @@ mod tests {
         assert_eq!(hint("report", "-s", "-s cumulative app.genba"), total);
         assert_eq!(hint("tree", "-s", "-scumtime"), total);
         assert_eq!(hint("report", "-s", "-s total").as_deref(), Some("genba report --sort total"));
+        assert_eq!(hint("run", "-F", "-F 99 app.py").as_deref(), Some("genba run --rate 99 app.py"));
+        assert_eq!(hint("run", "-F", "-F app.py").as_deref(), Some("genba report --by function"));
     }
 
     #[test]

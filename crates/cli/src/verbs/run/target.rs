@@ -154,7 +154,9 @@ fn meant(first: &OsStr) -> Option<String> {
     if first.split_once(' ').is_some_and(|(command, _)| is_command(command)) {
         Some(format!("without the quotes: genba run {first}"))
     } else if let Some((name, value)) = first.split_once('=').filter(|(name, _)| is_of_variable(name)) {
-        Some(format!("a variable comes first: {name}={} genba run app.py", shell::word(value)))
+        let in_one = value.split_once(' ').filter(|(_, line)| line.split(' ').next().is_some_and(is_command));
+        let (value, program) = in_one.unwrap_or((value, "app.py"));
+        Some(format!("a variable comes first: {name}={} genba run {program}", shell::word(value)))
     } else {
         script.is_file().then(|| format!("genba run {}", shell::path(&script)))
     }
@@ -200,6 +202,7 @@ mod tests {
         let hint = |first: &str| meant(OsStr::new(first));
         let words = "a variable comes first: GREETING='good day' genba run app.py";
         assert_eq!(hint("GREETING=good day").as_deref(), Some(words));
+        assert_eq!(hint("COUNT=3 sh -c pwd").as_deref(), Some("a variable comes first: COUNT=3 genba run sh -c pwd"));
         assert_eq!(hint("./out=3/no-such-program"), None);
         assert_eq!(hint("3=4"), None);
     }
