@@ -78,7 +78,7 @@ pub fn top(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     source.check()?;
     terminal::check(&match &source {
-        Source::Recording(path) => format!("genba report {}", path.display()),
+        Source::Recording(path) => format!("genba report {}", shell::path(path)),
         Source::Process(pid) => format!("genba attach {pid} records it without a screen"),
         Source::Program(_) => "genba run records it without a screen".to_owned(),
     })?;
