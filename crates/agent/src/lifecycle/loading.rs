@@ -47,7 +47,7 @@ fn on_load_with_room() {
     session.command.into_iter().for_each(environment::take_place_of);
     arena::allow(session.allocations_max);
     if let Some(door) = &session.door {
-        files_over_fork::remember_door(door);
+        files_over_fork::remember_door(door, &session.out);
     }
     if session.children {
         handed::keep(&text);

@@ -1,8 +1,8 @@
 //! The recording's descriptor on its way over a fork, in programs that can, or may, no longer open it by its path; and on its way to the first
 //! sampler of a process that loses that path before its interpreter runs.
 //! Owns: the two descriptors while they lie in the program's table (docs/decisions/09-over-a-fork.md), the wait for a sampler that is about
-//! to get its files, and the question to genba for a recording that cannot be opened. Never: puts one there for a program whose threads are seen to stay where the path leads to the recording, takes one away
-//! that the next sampler still needs.
+//! to get its files, and the question to genba for a recording that cannot be opened. Never: puts one there for a program whose threads are
+//! seen to stay where the path leads to the recording, takes one away that the next sampler still needs.
 //!
 //! The sampler's table of descriptors ends with its thread, and only the forking thread's goes into the child. So that thread
 //! opens a socket, the sampler sends the recording and /proc to it as its last act, and the next samplers, the parent's and
@@ -26,8 +26,8 @@ const HIGH: i32 = 400;
 
 /// The recording's path, for the forking thread; null: none yet. Never freed.
 static PATH: AtomicPtr<CString> = AtomicPtr::new(core::ptr::null_mut());
-/// Where genba hands out the recording (crates/cli/src/verbs/run/door.rs); null: nowhere. Never freed.
-static DOOR: AtomicPtr<Table> = AtomicPtr::new(core::ptr::null_mut());
+/// Where genba hands out the run's recording (crates/cli/src/verbs/run/door.rs), and that one's path; null: nowhere. Never freed.
+static DOOR: AtomicPtr<(Table, CString)> = AtomicPtr::new(core::ptr::null_mut());
 /// genba answers at once, unless it is stopped or gets no CPU.
 const ANSWER_MS: i64 = 500;
 /// Device and inode of the recording, once they are known. Whoever learns them learns the same.
@@ -75,7 +75,11 @@ impl Files {
 
     fn by_door() -> Option<Files> {
         // SAFETY: set once, never freed.
-        let door = unsafe { DOOR.load(SeqCst).as_ref()? };
+        let (door, out) = unsafe { DOOR.load(SeqCst).as_ref()? };
+        if path()? != out.as_c_str() {
+            // Another recording than the run's has begun here since.
+            return None;
+        }
         let (name, secret) = door.path.split_once(',')?;
         let recording = Identity { device: door.device, inode: door.inode };
         Descriptor::asked_for(name.as_bytes(), secret.as_bytes(), ANSWER_MS, recording).and_then(Files::with_proc)
@@ -128,8 +132,9 @@ pub fn remember(path: CString) {
 }
 
 /// Told when the library is loaded.
-pub fn remember_door(door: &Table) {
-    DOOR.store(Box::into_raw(Box::new(door.clone())), SeqCst);
+pub fn remember_door(door: &Table, out: &str) {
+    let out = CString::new(out.as_bytes()).unwrap_or_default();
+    DOOR.store(Box::into_raw(Box::new((door.clone(), out))), SeqCst);
 }
 
 /// This process, which has no sampler, awaits an interpreter; the path is told.
