@@ -297,8 +297,8 @@ impl Descriptor {
     /// less than a second.
     #[must_use]
     pub fn asked_for(name: &[u8], words: &[u8], wait_ms: i64, identity: Identity) -> Option<Descriptor> {
-        // Strangers may send, too.
-        const MESSAGES_MAX: usize = 4;
+        // Strangers may send, too. A call with a time limit ends at any signal, also at libc's own, by which each thread becomes another user.
+        const TRIES_MAX: usize = 4;
         let (socket, _) = Descriptor::receiver()?;
         // SAFETY: every address is of this stack, or of what the caller lent, and outlives the calls.
         unsafe {
@@ -320,15 +320,19 @@ impl Descriptor {
             message.msg_namelen = (size_of::<libc::sa_family_t>() + 1 + name.len()) as u32;
             message.msg_iov = &raw mut part;
             message.msg_iovlen = 1;
-            if libc::syscall(libc::SYS_sendmsg, socket.0, &raw const message, libc::MSG_NOSIGNAL) < 0 {
-                return None;
+            let mut tries = 1;
+            while libc::syscall(libc::SYS_sendmsg, socket.0, &raw const message, libc::MSG_NOSIGNAL) < 0 {
+                if errno::get() != libc::EINTR || tries == TRIES_MAX {
+                    return None;
+                }
+                tries += 1;
             }
         }
-        for _ in 0..MESSAGES_MAX {
-            if let (_, [Some(found), None]) = socket.receive(0)?
-                && found.identity() == Some(identity)
-            {
-                return Some(found);
+        for _ in 0..TRIES_MAX {
+            match socket.receive(0) {
+                Some((_, [Some(found), None])) if found.identity() == Some(identity) => return Some(found),
+                None if errno::get() != libc::EINTR => return None,
+                _ => {}
             }
         }
         None
