@@ -20,11 +20,12 @@ pub fn folders() -> impl Iterator<Item = PathBuf> {
 }
 
 /// Of genba's libraries. What root starts may go on as a user who cannot look into root's own folders, so that the system's comes first, where root
-/// named no other one.
+/// named no other one: not where it is missing, or another user's, as for the root of a user namespace.
 pub fn folders_of_libraries() -> impl Iterator<Item = PathBuf> {
     let is_named = std::env::var_os("XDG_CACHE_HOME").is_some_and(|folder| Path::new(&folder).is_absolute());
-    let of_system = (is_root() && !is_named).then(|| PathBuf::from("/var/cache/genba"));
-    of_system.into_iter().chain(folders())
+    let of_system = (is_root() && !is_named).then_some(Path::new("/var/cache"));
+    let is_roots = |cache: &&Path| fs::metadata(cache).is_ok_and(|found| check_owned(&found, true).is_ok());
+    of_system.filter(is_roots).map(|cache| cache.join("genba")).into_iter().chain(folders())
 }
 
 pub fn is_root() -> bool {
