@@ -1,13 +1,13 @@
-//! The run's door: a process that cannot open the recording by its path asks here for it. What root starts may go on as a user who cannot come near root's
-//! files, or in another root folder.
-//! Owns: the socket, and the thread that answers for as long as genba runs. Never: gives the recording to anybody who cannot say this run's secret, or more
-//! of it than the right to append.
+//! The run's door: a process that cannot open the recording by its path asks here for it. What root starts may go on as a user who cannot come
+//! near root's files, or in another root folder.
+//! Owns: the socket, and the thread that answers for as long as genba runs. Never: gives the recording to anybody who cannot say this run's
+//! secret, or to be read. Whoever has it may write there, and cut it: the kernel knows no right to append alone.
 //! Partner: crates/agent/src/process/files_over_fork.rs.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, IoSlice};
 use std::mem::MaybeUninit;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::os::unix::net::{SocketAddr, UnixDatagram};
@@ -28,8 +28,8 @@ pub struct Door {
 }
 
 impl Door {
-    /// `None`: genba is not root's, whose programs alone become another user's, or has no such socket. Then processes that cannot open the recording are
-    /// named as not followed.
+    /// `None`: genba is not root's, whose programs alone become another user's, or has no such socket. Then processes that cannot open the
+    /// recording are named as not followed.
     pub fn open(recording: &Path) -> Option<Door> {
         if !is_root() {
             return None;
@@ -65,12 +65,19 @@ impl Door {
     /// Who asks has a name of the kernel's choice. Where nobody is there any more, or has no room, nobody gets it.
     fn hand_to(&self, from: &SocketAddr) -> Option<()> {
         let to = SocketAddrUnix::new_abstract_name(from.as_abstract_name()?).ok()?;
-        let recording = [self.recording.as_fd()];
+        let own = self.opened_anew();
+        let recording = [own.as_ref().unwrap_or(&self.recording).as_fd()];
         let mut room = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
         let mut control = SendAncillaryBuffer::new(&mut room);
         control.push(SendAncillaryMessage::ScmRights(&recording));
         let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
         sendmsg_addr(&self.socket, &to, &[IoSlice::new(b"\0")], &mut control, flags).ok().map(drop)
+    }
+
+    /// Whoever has a descriptor may change its flags (fcntl(2), F_SETFL) for all that share it: each gets one of its own. `None`: without /proc.
+    fn opened_anew(&self) -> Option<File> {
+        let path = format!("/proc/self/fd/{}", self.recording.as_raw_fd());
+        OpenOptions::new().append(true).open(path).ok()
     }
 }
 
