@@ -53,12 +53,19 @@ def test_the_program_ends_with_the_supervisor(tmp_path: Path, python: str, is_re
     assert done.returncode == 0 and ended, done.stderr
 
 
-# A shell that becomes the command has its pid.
-SYSTEMD = 'export LISTEN_PID=$$ LISTEN_FDS=1 WATCHDOG_PID=$$; exec "$@" 3<&0'
+# What becomes the command has its pid. Newer versions say the inode of its pidfd, too, which is a process's own since Linux 6.9.
+SYSTEMD = """
+import os, sys
+own, inode = str(os.getpid()), str(os.fstat(os.pidfd_open(os.getpid())).st_ino)
+os.environ.update(LISTEN_PID=own, LISTEN_PIDFDID=inode, LISTEN_FDS="1", WATCHDOG_PID=own, SYSTEMD_EXEC_PID=own)
+os.dup2(0, 3)
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
 ACTIVATED = """
 import os, socket, subprocess, sys
 own = str(os.getpid())
-print(os.environ["LISTEN_PID"] == own, os.environ["WATCHDOG_PID"] == own, socket.socket(fileno=3).getsockname()[0], flush=True)
+print([os.environ[name] == own for name in ("LISTEN_PID", "WATCHDOG_PID", "SYSTEMD_EXEC_PID")], socket.socket(fileno=3).getsockname()[0], flush=True)
+print(os.environ.get("LISTEN_PIDFDID") in (None, str(os.fstat(os.pidfd_open(os.getpid())).st_ino)), flush=True)
 # A child finds what it would find without genba: its parent's number.
 says = "import os; print(os.environ['LISTEN_PID'] == str(os.getppid()))"
 subprocess.run([sys.executable, "-c", says], check=True)
@@ -71,6 +78,6 @@ def test_sockets_and_watchdog_of_systemd(tmp_path: Path, python: str, is_recorde
     (tmp_path / "app.py").write_text(ACTIVATED)
     target = command(tmp_path, is_recorded, *launcher, python, "app.py")
     with socket.create_server(("127.0.0.1", 0)) as listens:
-        started = ["sh", "-c", SYSTEMD, "sh", *target]
+        started = [sys.executable, "-c", SYSTEMD, *target]
         done = subprocess.run(started, cwd=tmp_path, env=environment(tmp_path), stdin=listens, capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stdout) == (0, "True True 127.0.0.1\nTrue\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "[True, True, True] 127.0.0.1\nTrue\nTrue\n"), done.stderr

@@ -20,18 +20,25 @@ pub fn leave() {
     }
 }
 
-/// Beside the sockets and the watchdog that systemd gives a process it writes that one's pid (sd_listen_fds(3), sd_watchdog_enabled(3)). It
-/// started `genba run`, whose child, the program, takes that place.
+/// Beside the sockets and the watchdog that systemd gives a process it writes that one's pid (sd_listen_fds(3), sd_watchdog_enabled(3)), and by
+/// itself, too (systemd.exec(5)). It started `genba run`, whose child, the program, takes that place.
 pub fn take_place_of(command: u32) {
     // SAFETY: no arguments, no memory.
     if u32::try_from(unsafe { libc::getppid() }) != Ok(command) {
         return;
     }
     let (command, own) = (command.to_string(), CString::new(own_pid().to_string()).unwrap_or_default());
-    for name in [c"LISTEN_PID", c"WATCHDOG_PID"] {
-        if variable(name).is_some_and(|pid| pid == command) {
-            // SAFETY: runs before `main`, in the only thread.
-            unsafe { libc::setenv(name.as_ptr(), own.as_ptr(), 1) };
+    let is_meant = |name| variable(name).is_some_and(|pid| pid == command);
+    // SAFETY: runs before `main`, in the only thread.
+    unsafe {
+        if is_meant(c"LISTEN_PID") {
+            // Newer ones say the inode of that process's pidfd, too. Where it is not said, the pid is enough.
+            libc::unsetenv(c"LISTEN_PIDFDID".as_ptr());
+        }
+        for name in [c"LISTEN_PID", c"WATCHDOG_PID", c"SYSTEMD_EXEC_PID"] {
+            if is_meant(name) {
+                libc::setenv(name.as_ptr(), own.as_ptr(), 1);
+            }
         }
     }
 }
