@@ -92,7 +92,8 @@ pub fn announce(session: &Session, version: &str, reason: &str) {
     let Ok(out) = CString::new(session.out.as_bytes()) else { return };
     // In another root the path may lead to a file of the program's.
     let carried = files_over_fork::take_recording();
-    let Some(recording) = carried.or_else(|| files_over_fork::recording_at(&out)) else {
+    let recording = carried.or_else(|| files_over_fork::recording_at(&out));
+    let Some(recording) = recording.or_else(|| files_over_fork::recording_by_door(&out)) else {
         handed::count_out_of_reach(&start.executable);
         return;
     };

@@ -74,15 +74,7 @@ impl Files {
     }
 
     fn by_door() -> Option<Files> {
-        // SAFETY: set once, never freed.
-        let (door, out) = unsafe { DOOR.load(SeqCst).as_ref()? };
-        if path()? != out.as_c_str() {
-            // Another recording than the run's has begun here since.
-            return None;
-        }
-        let (name, secret) = door.path.split_once(',')?;
-        let recording = Identity { device: door.device, inode: door.inode };
-        Descriptor::asked_for(name.as_bytes(), secret.as_bytes(), ANSWER_MS, recording).and_then(Files::with_proc)
+        Files::with_proc(recording_by_door(path()?)?)
     }
 
     fn with_proc(recording: Descriptor) -> Option<Files> {
@@ -109,6 +101,19 @@ const FOR_BLOCKS: i32 = libc::O_WRONLY | libc::O_APPEND | libc::O_NOCTTY;
 #[must_use]
 pub fn recording_at(path: &CStr) -> Option<Descriptor> {
     Descriptor::open_at(None, path, FOR_BLOCKS | libc::O_NONBLOCK).ok().filter(Descriptor::is_regular)
+}
+
+/// The same from genba's hand, if it is the run's: another one may have begun in this process since. It may wait.
+#[must_use]
+pub fn recording_by_door(path: &CStr) -> Option<Descriptor> {
+    // SAFETY: set once, never freed.
+    let (door, out) = unsafe { DOOR.load(SeqCst).as_ref()? };
+    if path != out.as_c_str() {
+        return None;
+    }
+    let (name, secret) = door.path.split_once(',')?;
+    let recording = Identity { device: door.device, inode: door.inode };
+    Descriptor::asked_for(name.as_bytes(), secret.as_bytes(), ANSWER_MS, recording)
 }
 
 const UNKNOWN: Identity = Identity { device: 0, inode: 0 };
