@@ -140,6 +140,11 @@ impl Place {
         Ok(Held { _locks: (place, Some(lock)) })
     }
 
+    /// The device and the inode of the file that is there for the process.
+    pub fn identity(&self) -> Option<(u64, u64)> {
+        self.file.metadata().ok().map(|found| (found.dev(), found.ino()))
+    }
+
     /// All that is in the file by now, and no more than so much.
     pub fn content(&self, bytes_max: u64) -> std::io::Result<Vec<u8>> {
         let bytes = self.file.metadata()?.len().min(bytes_max);

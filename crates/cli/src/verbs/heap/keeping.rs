@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -96,10 +96,9 @@ impl Room {
         Ok(Room { place, _held: held, file })
     }
 
-    /// With this file for the answers, by its path as the processes see it.
+    /// With the file for the answers, by its path as the processes see it: in another root, or for another user, that is none of genba's own.
     pub fn wishes(&self, wishes: HeapWishes) -> HeapWishes {
-        let file = self.file.as_file().metadata().ok().map(|found| (found.dev(), found.ino()));
-        HeapWishes { out: Some(self.place.recording.clone()), file, ..wishes }
+        HeapWishes { out: Some(self.place.recording.clone()), file: self.place.identity(), ..wishes }
     }
 
     /// genba ends before the program does: removes the file.
