@@ -7,6 +7,7 @@ wait for is there.
 import base64
 import gzip
 import json
+import os
 import re
 import signal
 import subprocess
@@ -219,6 +220,19 @@ def test_of_a_process_that_runs_already(workshop: Workshop) -> None:
         assert program.end() == {"threads": 1}
     pages = kept(workshop)
     assert pages and {(page["pid"], page["moment"], count(page, "Item")) for page in pages} == {(program.pid, "interval", 5_000)}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may enter another user's process")
+@on("3.13")
+def test_of_another_users_process_that_runs_already(workshop: Workshop) -> None:
+    """Its answers go to a file that genba makes for it, beside its own one."""
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
+    text = 'print("ready", flush=True)\nsys.stdin.readline()\nprint(json.dumps({"user": os.getuid()}))\n'
+    with running(workshop, [*nobody, workshop.interpreter.path, workshop.write("app.py", PROGRAM + text)]) as program:
+        program.recorded("attached.genba", "--heap-every", "200ms", "--duration", "2s")
+        assert program.end() == {"user": 65534}
+    pages = kept(workshop)
+    assert pages and {(page["pid"], count(page, "Item")) for page in pages} == {(program.pid, 5_000)}
 
 
 @on("3.13")
