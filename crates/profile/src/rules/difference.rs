@@ -16,7 +16,7 @@ pub mod tried;
 mod within_run;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::rules::difference::aligned::{Begins, By, Function, Site, SiteIndex, Sites, sites_of};
 use crate::rules::difference::certainty::{Busy, Certainty, Estimate, Longer, SAMPLES_MIN, Sums, variance_of_unseen};
@@ -24,6 +24,7 @@ use crate::rules::difference::codebase::Codebase;
 pub use crate::rules::difference::comparable::Run;
 use crate::rules::difference::comparable::{Facts, obstacles, of_any_row_ns, unlike, waited_for_cpu};
 use crate::rules::difference::division::{Division, Ways};
+use crate::rules::difference::files::{FileIndex, Side};
 use crate::rules::difference::places::{Place, Series, places, whole_run};
 use crate::rules::difference::same_code::homonyms::Instance;
 use crate::rules::difference::within_run::Sum;
@@ -86,7 +87,7 @@ pub enum Subject {
     NoPython,
 }
 
-/// Where and what, as it is in the newest recording that has it.
+/// Where and what, as it is in the newest recording that has it: of a row that only A has, in one of A.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Code {
     pub file: String,
@@ -124,12 +125,6 @@ struct Known {
     expressions: HashSet<SiteIndex>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
-    Before,
-    After,
-}
-
 /// The bins that a recording with these accounts is to be built with.
 #[must_use]
 pub fn bins_of(accounts: &Profile) -> Bins {
@@ -142,7 +137,7 @@ pub fn difference(before: &[Run], after: &[Run], asked: Option<Weight>) -> Diffe
     let choice = choice(before, after, asked);
     let runs = before.iter().map(|run| (Side::Before, run)).chain(after.iter().map(|run| (Side::After, run)));
     let profiles: Vec<&Profile> = before.iter().chain(after).map(|run| &run.reading.profile).collect();
-    let mut table = Table::new(choice.weight, (before.len(), after.len()), Codebase::of(&profiles));
+    let mut table = Table::new(choice.weight, (before.len(), after.len()), Codebase::of(&profiles, before.len()));
     for (position, (side, run)) in runs.enumerate() {
         table.add(side, &run.reading, position);
     }
@@ -160,6 +155,14 @@ pub fn difference(before: &[Run], after: &[Run], asked: Option<Weight>) -> Diffe
         difference.advice = None;
     }
     difference
+}
+
+impl Difference {
+    /// The paths of one file, A's and B's, where they differ.
+    #[must_use]
+    pub fn moved_files(&self) -> BTreeSet<(&str, &str)> {
+        self.codebase.moved()
+    }
 }
 
 /// The first run that does not tell that weight.
@@ -243,6 +246,11 @@ impl Table {
 
     /// The next run, in the order of both sides; `position` counts them.
     fn add(&mut self, side: Side, reading: &Reading, position: usize) {
+        if position == self.runs_before {
+            self.own.keep_before();
+            self.callers.keep_before();
+            self.begins.keep_before();
+        }
         let busy = match side {
             Side::Before => &mut self.busy.before,
             Side::After => &mut self.busy.after,
@@ -365,7 +373,7 @@ impl Table {
         for (key, known) in &self.known {
             let sums = &known.sums;
             let row = Row {
-                subject: self.subject(key),
+                subject: self.subject(key, named_by(sums)),
                 expressions: known.expressions.len(),
                 samples_before: sums.samples_before,
                 samples_after: sums.samples_after,
@@ -390,9 +398,6 @@ impl Table {
         });
         sort(&mut rows);
         sort(&mut functions);
-        let own = self.own.iter().filter(|site| site.instance == Instance::Merged);
-        let merged = own.map(|site| (self.codebase.path(site.file).to_string(), site.function.clone()));
-        let merged: BTreeSet<(String, String)> = merged.collect();
         Difference {
             choice,
             whole,
@@ -402,7 +407,7 @@ impl Table {
             busy: self.busy,
             samples_before: self.whole.samples_before,
             samples_after: self.whole.samples_after,
-            merged: merged.into_iter().collect(),
+            merged: self.merged(),
             advice,
             obstacles: Vec::new(),
             unlike: Vec::new(),
@@ -410,29 +415,51 @@ impl Table {
         }
     }
 
-    fn subject(&self, key: &Key) -> Subject {
+    /// Each name once, with its file.
+    fn merged(&self) -> Vec<(String, String)> {
+        let mut side_of: BTreeMap<(FileIndex, &str), Side> = BTreeMap::new();
+        for (key, known) in &self.known {
+            let Key::Expression { own, .. } = key else { continue };
+            let site = self.own.get(*own);
+            if site.instance == Instance::Merged {
+                let side = side_of.entry((site.file, site.function.as_str())).or_insert(Side::Before);
+                *side = named_by(&known.sums).max(*side);
+            }
+        }
+        let name = |((file, function), side): (&(FileIndex, &str), &Side)| {
+            (self.codebase.path(*file, *side).to_string(), (*function).to_string())
+        };
+        side_of.iter().map(name).collect::<BTreeSet<(String, String)>>().into_iter().collect()
+    }
+
+    fn subject(&self, key: &Key, side: Side) -> Subject {
         let code = |site: &Site, is_whole: bool| Code {
-            file: self.codebase.path(site.file).to_string(),
+            file: self.codebase.path(site.file, side).to_string(),
             line: site.line.filter(|_| !is_whole),
             function: site.function.clone(),
             expression: site.text.clone().filter(|_| !is_whole),
         };
         let whole = |function: &Function| Code {
-            file: self.codebase.path(function.0).to_string(),
-            line: self.begins.line_among_several(function),
+            file: self.codebase.path(function.0, side).to_string(),
+            line: self.begins.line_among_several(function, side),
             function: function.1.clone(),
             expression: None,
         };
         match key {
             Key::Expression { own, caller } => Subject::Code {
-                code: code(self.own.get(*own), false),
-                caller: caller.map(|caller| code(self.callers.get(caller), false)),
+                code: code(self.own.on(*own, side), false),
+                caller: caller.map(|caller| code(self.callers.on(caller, side), false)),
             },
             Key::Function { own, caller } => Subject::Code { code: whole(own), caller: caller.as_ref().map(whole) },
             Key::Phase(phase) => Subject::Phase(*phase),
             Key::NoPython => Subject::NoPython,
         }
     }
+}
+
+/// The side whose paths and lines a row has.
+fn named_by(sums: &Sums) -> Side {
+    if sums.samples_before > 0 && sums.samples_after == 0 { Side::Before } else { Side::After }
 }
 
 fn sort(rows: &mut [Row]) {

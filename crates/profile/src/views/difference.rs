@@ -39,9 +39,19 @@ pub fn comparison<'r>(before: &'r [Run], after: &'r [Run], asked: Option<Weight>
     let difference = compare(before, after, asked);
     let rows = difference.rows.iter().chain(&difference.functions);
     let files: BTreeSet<&str> = rows.flat_map(|row| codes(&row.subject)).map(|code| code.file.as_str()).collect();
-    let short =
-        files.iter().map(|file| (file.to_string(), shortest(file, files.iter().copied()).to_string())).collect();
+    let short = short_names(&files, &difference);
     Comparison { before, after, difference, short }
+}
+
+/// Of files by their paths. A file may have two, A's and B's, which need not be told apart.
+fn short_names(paths: &BTreeSet<&str>, difference: &Difference) -> BTreeMap<String, String> {
+    let moved = difference.moved_files();
+    let are_one_file = |one: &str, other: &str| moved.contains(&(one, other)) || moved.contains(&(other, one));
+    let named = paths.iter().map(|&path| {
+        let others = paths.iter().copied().filter(|&other| !are_one_file(path, other));
+        (path.to_string(), shortest(path, others).to_string())
+    });
+    named.collect()
 }
 
 fn codes(subject: &Subject) -> impl Iterator<Item = &Code> {

@@ -83,7 +83,7 @@ fn a_function_does_not_take_the_place_of_one_that_begins_alike() {
         text
     };
     let (both, one) = (of(1, &[("step", 300), ("turn", 900)]), of(2, &[("turn", 900)]));
-    assert_eq!(rows(&both, &one), ["step(data) ← main:7 -480 certain", "turn(data) ← main:7 +0 open"]);
+    assert_eq!(rows(&both, &one), ["step(data) ← main:11 -480 certain", "turn(data) ← main:7 +0 open"]);
     assert_eq!(rows(&one, &both), ["step(data) ← main:11 +480 certain", "turn(data) ← main:11 +0 open"]);
 }
 

@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::rules::difference::codebase::Codebase;
-use crate::rules::difference::files::FileIndex;
+use crate::rules::difference::files::{FileIndex, Side};
 use crate::rules::difference::same_code::Line;
 use crate::rules::difference::same_code::homonyms::Instance;
 use crate::tables::own_code::without_parts;
@@ -131,14 +131,17 @@ pub fn sites_of(
 #[derive(Debug)]
 pub struct Sites {
     by: By,
+    /// Each as in the newest recording that has it.
     sites: Vec<Site>,
+    /// The first ones, each as in the newest recording of A that has it.
+    before: Vec<Site>,
     of_function: HashMap<Function, Vec<usize>>,
 }
 
 impl Sites {
     #[must_use]
     pub fn new(by: By) -> Sites {
-        Sites { by, sites: Vec::new(), of_function: HashMap::new() }
+        Sites { by, sites: Vec::new(), before: Vec::new(), of_function: HashMap::new() }
     }
 
     #[must_use]
@@ -146,8 +149,16 @@ impl Sites {
         &self.sites[index.0]
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Site> {
-        self.sites.iter()
+    /// As in the newest recording of that side, or of the other one where the side does not have it.
+    #[must_use]
+    pub fn on(&self, index: SiteIndex, side: Side) -> &Site {
+        let before = self.before.get(index.0).filter(|_| side == Side::Before);
+        before.unwrap_or(&self.sites[index.0])
+    }
+
+    /// All recordings of A were added.
+    pub fn keep_before(&mut self) {
+        self.before.clone_from(&self.sites);
     }
 
     /// The sites of the next recording, with the index of each. A site that is known from before is from then on as it is here.
@@ -209,9 +220,14 @@ impl Sites {
     }
 }
 
-/// Where functions begin, each as in the newest recording that tells. None: no recording tells, as of those that nothing tells apart.
+/// Where functions begin. None: no recording tells, as of those that nothing tells apart.
 #[derive(Debug, Default)]
-pub struct Begins(BTreeMap<Function, Option<u32>>);
+pub struct Begins {
+    /// Each as in the newest recording that tells.
+    lines: BTreeMap<Function, Option<u32>>,
+    /// The same of A.
+    before: BTreeMap<Function, Option<u32>>,
+}
 
 impl Begins {
     /// Of the next recording: tables of sites, each with those of its frames.
@@ -224,19 +240,27 @@ impl Begins {
             }
         }
         for (function, line) in lines {
-            let known = self.0.entry(function).or_default();
+            let known = self.lines.entry(function).or_default();
             *known = line.or(*known);
         }
     }
 
-    /// Of one name in one file, the line tells which. None: no other function has that name, or the line is not known.
+    /// All recordings of A were added.
+    pub fn keep_before(&mut self) {
+        self.before.clone_from(&self.lines);
+    }
+
+    /// Of one name in one file, the line tells which: on that side, or on the other one where the side does not have the function. None: no other
+    /// function has that name, or the line is not known.
     #[must_use]
-    pub fn line_among_several(&self, function: &Function) -> Option<u32> {
+    pub fn line_among_several(&self, function: &Function, side: Side) -> Option<u32> {
         let (file, name, instance) = function;
-        let from = self.0.range((*file, name.clone(), Instance::Nth(0))..);
+        let from = self.lines.range((*file, name.clone(), Instance::Nth(0))..);
         let of_name = from.map(|(other, _)| other).take_while(|other| (other.0, &other.1) == (*file, name));
         let is_one_of_several = of_name.map(|other| other.2).any(|other| other != *instance);
-        self.0.get(function).copied().flatten().filter(|_| is_one_of_several)
+        let before = self.before.get(function).filter(|_| side == Side::Before);
+        let line = before.or_else(|| self.lines.get(function)).copied().flatten();
+        line.filter(|_| is_one_of_several)
     }
 }
 
@@ -319,7 +343,7 @@ mod tests {
             let found: HashMap<FrameIndex, SiteIndex> = (0..).map(FrameIndex::new).zip(indices).collect();
             let mut begins = Begins::default();
             begins.add(&[(&sites, &found)]);
-            begins.line_among_several(&told.function())
+            begins.line_among_several(&told.function(), Side::After)
         };
         assert_eq!(line(&[&told]), None);
         assert_eq!(line(&[&told, &others]), Some(3));

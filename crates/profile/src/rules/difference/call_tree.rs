@@ -10,6 +10,7 @@ use std::collections::hash_map::Entry;
 use crate::rules::difference::aligned::{Begins, By, Function, SiteIndex, Sites, sites_of};
 use crate::rules::difference::certainty::{Estimate, SAMPLES_MIN, Sums, variance_of_unseen};
 use crate::rules::difference::codebase::Codebase;
+use crate::rules::difference::files::Side;
 use crate::rules::difference::places::{Series, leaves, whole_run};
 use crate::rules::difference::within_run::Sum;
 use crate::rules::difference::within_run::progress::{Progress, one_sample};
@@ -52,7 +53,7 @@ pub struct CallBox {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallStep {
     All,
-    /// `file`: its newest path.
+    /// `file`: its path in B, or in A where only A has the box.
     Function {
         file: String,
         name: String,
@@ -109,6 +110,10 @@ pub fn call_tree(before: &[Run], after: &[Run], difference: &Difference) -> Call
     let mut begins = Begins::default();
     let mut runs: Vec<RunLeaves> = Vec::new();
     for (position, run) in before.iter().chain(after).enumerate() {
+        if position == before.len() {
+            sites.keep_before();
+            begins.keep_before();
+        }
         let profile = &run.reading.profile;
         let paths = PathsOf::new(profile, (position, codebase), &mut sites);
         begins.add(&[(&sites, &paths.sites)]);
@@ -129,17 +134,17 @@ pub fn call_tree(before: &[Run], after: &[Run], difference: &Difference) -> Call
         run.leaves.sort_by_key(|(leaf, _)| order[*leaf].0);
     }
     let sums = tree.sums_of(&kept, &order, &runs, before.len());
-    settled(&tree, &kept, sums, left_out, difference, (before.len(), &runs), |step| match step {
+    settled(&tree, &kept, sums, left_out, difference, (before.len(), &runs), |step, side| match step {
         None => CallStep::All,
         Some(Step::Function(function)) => CallStep::Function {
-            file: codebase.path(function.0).to_string(),
+            file: codebase.path(function.0, side).to_string(),
             name: function.1.clone(),
-            line: begins.line_among_several(function),
+            line: begins.line_among_several(function, side),
         },
         Some(Step::Expression(site)) => {
-            let site = sites.get(*site);
+            let site = sites.on(*site, side);
             CallStep::Expression {
-                file: codebase.path(site.file).to_string(),
+                file: codebase.path(site.file, side).to_string(),
                 line: site.line,
                 column: site.column,
                 text: site.text.clone(),
@@ -157,7 +162,7 @@ fn settled(
     left_out: usize,
     difference: &Difference,
     (runs_before, runs): (usize, &[RunLeaves]),
-    named: impl Fn(Option<&Step>) -> CallStep,
+    named: impl Fn(Option<&Step>, Side) -> CallStep,
 ) -> CallTree {
     let runs_after = runs.len() - runs_before;
     let is_side_too_small = are_too_few(difference.samples_before, difference.samples_after);
@@ -194,7 +199,9 @@ fn settled(
                 }
             }
         };
-        boxes.push(CallBox { parent, step: named(tree.steps[at].as_ref()), estimate });
+        let is_only_before = estimate.before > 0.0 && estimate.after <= 0.0;
+        let side = if is_only_before { Side::Before } else { Side::After };
+        boxes.push(CallBox { parent, step: named(tree.steps[at].as_ref(), side), estimate });
     }
     if !difference.obstacles.is_empty() {
         boxes.iter_mut().for_each(|found| found.estimate.certain = false);

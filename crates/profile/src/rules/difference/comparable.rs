@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use crate::rules::difference::comparable::covered::Covered;
 use crate::rules::difference::comparable::queue::queue_ns;
 pub use crate::rules::difference::comparable::queue::waited_for_cpu;
+use crate::rules::difference::files::{base_name, script};
 use crate::rules::pace::Pace;
 use crate::rules::reading::Reading;
 use crate::rules::waits::pauses::recorded_ns;
@@ -55,6 +56,8 @@ pub struct Run {
 pub struct Facts {
     /// Of its file: no two recordings of a comparison have one name.
     name: String,
+    /// The name of the file that its command line names.
+    script: Option<String>,
     pub pythons: BTreeSet<String>,
     pub processes: usize,
     pub threads: usize,
@@ -125,6 +128,7 @@ impl Facts {
         let window = reading.window();
         Facts {
             name: run.name.clone(),
+            script: script(profile).map(|path| base_name(&path).to_owned()),
             pythons: profile.processes.iter().filter_map(|process| process.python.clone()).collect(),
             processes: profile.processes.len(),
             threads: profile.threads.iter().filter(|thread| !thread.is_of_many()).count(),
@@ -380,6 +384,12 @@ fn ends_in_words(ends: &BTreeSet<End>) -> String {
 #[must_use]
 pub fn unlike(before: &[Facts], after: &[Facts]) -> Vec<String> {
     let mut found = Vec::new();
+    let words = |side: BTreeSet<String>| side.into_iter().collect::<Vec<_>>().join(" or ");
+    let scripts = |side: &[Facts]| side.iter().filter_map(|facts| facts.script.clone()).collect::<BTreeSet<String>>();
+    let (a, b) = (scripts(before), scripts(after));
+    if a != b && !a.is_empty() && !b.is_empty() {
+        found.push(format!("A ran {}, B ran {}", words(a), words(b)));
+    }
     let (a, b) = (ends(before), ends(after));
     if a != b && !a.is_empty() && !b.is_empty() {
         found.push(format!("A {}, B {}", ends_in_words(&a), ends_in_words(&b)));
@@ -387,7 +397,6 @@ pub fn unlike(before: &[Facts], after: &[Facts]) -> Vec<String> {
     let pythons = |side: &[Facts]| side.iter().flat_map(|facts| facts.pythons.clone()).collect::<BTreeSet<String>>();
     let (a, b) = (pythons(before), pythons(after));
     if a != b && !a.is_empty() && !b.is_empty() {
-        let words = |side: BTreeSet<String>| side.into_iter().collect::<Vec<_>>().join(" or ");
         found.push(format!("CPython {} against {}", words(a), words(b)));
     }
     // One more or less from run to run is nothing to tell.

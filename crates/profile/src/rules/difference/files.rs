@@ -10,6 +10,13 @@ use crate::tables::owner::{Library, is_nameless};
 use crate::tables::profile::Profile;
 use crate::tables::stored::absolute;
 
+/// Of a comparison: A or B.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Side {
+    Before,
+    After,
+}
+
 /// Of all recordings, by the newest path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FileIndex(usize);
@@ -164,7 +171,8 @@ pub fn script(profile: &Profile) -> Option<String> {
     words.into_iter().find(|path| profile.files.iter().any(|file| file.path == *path))
 }
 
-fn base_name(path: &str) -> &str {
+#[must_use]
+pub fn base_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 

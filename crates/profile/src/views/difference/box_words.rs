@@ -1,10 +1,11 @@
 //! What the boxes of a comparison's call tree are called: a name, and where it is.
 //! Keeps: no two boxes under one caller have the same words.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use crate::rules::difference::Difference;
 use crate::rules::difference::call_tree::{CallBox, CallStep, CallTree};
-use crate::tables::file_names::shortest;
+use crate::views::difference::short_names;
 use crate::views::difference::text::one_line;
 use crate::words::excerpt::printable;
 
@@ -16,9 +17,9 @@ pub(super) struct BoxWords {
 }
 
 /// Of each box of the tree.
-pub(super) fn box_words(tree: &CallTree) -> Vec<BoxWords> {
+pub(super) fn box_words(tree: &CallTree, difference: &Difference) -> Vec<BoxWords> {
     let files: BTreeSet<&str> = tree.boxes.iter().filter_map(|of| file(&of.step)).collect();
-    let short: HashMap<&str, &str> = files.iter().map(|file| (*file, shortest(file, files.iter().copied()))).collect();
+    let short = short_names(&files, difference);
     let plain = tree.boxes.iter().map(|of| plain_words(&of.step, &short)).collect();
     numbered(tree, with_columns(tree, plain))
 }
@@ -31,9 +32,9 @@ fn file(step: &CallStep) -> Option<&str> {
 }
 
 /// `short`: the names of files.
-fn plain_words(step: &CallStep, short: &HashMap<&str, &str>) -> BoxWords {
+fn plain_words(step: &CallStep, short: &BTreeMap<String, String>) -> BoxWords {
     let place = |file: &str, line: Option<u32>| {
-        let file = short.get(file).copied().unwrap_or(file);
+        let file = short.get(file).map_or(file, String::as_str);
         line.map_or_else(|| file.to_string(), |line| format!("{file}:{line}"))
     };
     let (name, place, kind) = match step {

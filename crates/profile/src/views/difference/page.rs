@@ -137,7 +137,7 @@ fn boxes(comparison: &Comparison, tree: &CallTree) -> Vec<BoxPage> {
             below[parent] += widths[at];
         }
     }
-    let boxes = tree.boxes.iter().zip(widths).zip(box_words(tree));
+    let boxes = tree.boxes.iter().zip(widths).zip(box_words(tree, &comparison.difference));
     boxes.map(|((of, width), words)| box_page(comparison, of, width, words)).collect()
 }
 

@@ -6,6 +6,7 @@ use crate::tables::profile::{Process, Recorder};
 fn facts() -> Facts {
     Facts {
         name: "app.genba".to_owned(),
+        script: Some("app.py".to_owned()),
         pythons: BTreeSet::from(["3.13.0".to_owned()]),
         processes: 1,
         threads: 2,
