@@ -16,7 +16,7 @@ pub mod tried;
 mod within_run;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::rules::difference::aligned::{Begins, By, Function, Site, SiteIndex, Sites, sites_of};
 use crate::rules::difference::certainty::{Busy, Certainty, Estimate, Longer, SAMPLES_MIN, Sums, variance_of_unseen};
@@ -24,7 +24,7 @@ use crate::rules::difference::codebase::Codebase;
 pub use crate::rules::difference::comparable::Run;
 use crate::rules::difference::comparable::{Facts, obstacles, of_any_row_ns, unlike, waited_for_cpu};
 use crate::rules::difference::division::{Division, Ways};
-use crate::rules::difference::files::{FileIndex, Side};
+use crate::rules::difference::files::Side;
 use crate::rules::difference::places::{Place, Series, places, whole_run};
 use crate::rules::difference::same_code::homonyms::Instance;
 use crate::rules::difference::within_run::Sum;
@@ -415,21 +415,18 @@ impl Table {
         }
     }
 
-    /// Each name once, with its file.
+    /// Each file and name once, as rows have them.
     fn merged(&self) -> Vec<(String, String)> {
-        let mut side_of: BTreeMap<(FileIndex, &str), Side> = BTreeMap::new();
+        let mut found: BTreeSet<(String, String)> = BTreeSet::new();
         for (key, known) in &self.known {
             let Key::Expression { own, .. } = key else { continue };
             let site = self.own.get(*own);
             if site.instance == Instance::Merged {
-                let side = side_of.entry((site.file, site.function.as_str())).or_insert(Side::Before);
-                *side = named_by(&known.sums).max(*side);
+                let path = self.codebase.path(site.file, named_by(&known.sums));
+                found.insert((path.to_string(), site.function.clone()));
             }
         }
-        let name = |((file, function), side): (&(FileIndex, &str), &Side)| {
-            (self.codebase.path(*file, *side).to_string(), (*function).to_string())
-        };
-        side_of.iter().map(name).collect::<BTreeSet<(String, String)>>().into_iter().collect()
+        found.into_iter().collect()
     }
 
     fn subject(&self, key: &Key, side: Side) -> Subject {

@@ -254,7 +254,9 @@ impl Comparison<'_> {
         let name = |(file, function): &(String, String)| {
             format!("{} {function}", self.short.get(file).map_or(file.as_str(), String::as_str))
         };
-        let names: Vec<String> = self.difference.merged.iter().map(name).collect();
+        // A's file and B's may have one short name.
+        let names: BTreeSet<String> = self.difference.merged.iter().map(name).collect();
+        let names: Vec<String> = names.into_iter().collect();
         (!names.is_empty()).then(|| {
             format!(
                 "several functions of one name, which nothing tells apart in these recordings, are one: {}",

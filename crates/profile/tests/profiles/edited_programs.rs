@@ -10,7 +10,7 @@ use crate::compared::{runs, told};
 use crate::notation::SAMPLE_QUANTA;
 use crate::random::Random;
 use genba_format::QUANTUM_NS;
-use genba_profile::difference::{Code, Subject};
+use genba_profile::difference::{Code, Row, Subject};
 use genba_profile::difference_view::comparison;
 use genba_profile::weight::Weight;
 
@@ -644,16 +644,27 @@ fn check(before: &Program, after: &Program, case: &str, random: &mut Random, cou
     let b = runs("after", &[new.notation(after, 2, random)]);
     let all = comparison(&a, &b, Some(Weight::Cpu));
     let found = &all.difference;
-    // A file has its newest path, wherever it was before. A module that got another name is two, unless another one took its name.
+    // A row has the path of B, and of A where only A has it. A module that got another name is two, unless another one took its name.
     let is_taken = after.module == OLD_MODULE;
     let is_two = |file: usize| file == 1 && before.module != after.module && !is_taken;
-    let file_of = |path: &str| {
-        let file = new.files.iter().position(|file| file.path == path && !file.lines.is_empty());
-        let file = file.or_else(|| (is_two(1) && old.files[1].path == path).then_some(1));
+    let file_of = |path: &str, row: &Row| {
+        let written = if row.samples_after == 0 { &old } else { &new };
+        let file = written.files.iter().position(|file| file.path == path && !file.lines.is_empty());
         file.unwrap_or_else(|| panic!("{case}: {path} is a file of its own"))
     };
-    let merged: BTreeSet<(usize, &str)> =
-        found.merged.iter().map(|(path, name)| (file_of(path), name.as_str())).collect();
+    // Of those that are one nobody knows the lines.
+    let mut merged: BTreeSet<(usize, &str)> = BTreeSet::new();
+    let mut named: BTreeSet<(&str, &str)> = BTreeSet::new();
+    for row in &found.rows {
+        let Subject::Code { code, .. } = &row.subject else { continue };
+        if code.line.is_none() {
+            merged.insert((file_of(&code.file, row), code.function.as_str()));
+            named.insert((code.file.as_str(), code.function.as_str()));
+        }
+    }
+    let told_of: BTreeSet<(&str, &str)> =
+        found.merged.iter().map(|(path, name)| (path.as_str(), name.as_str())).collect();
+    assert_eq!(named, told_of, "{case}");
     let are_all_met = before.unmet.is_empty() && after.unmet.is_empty();
     for (file, name) in &merged {
         counted.merged += 1;
@@ -679,7 +690,7 @@ fn check(before: &Program, after: &Program, case: &str, random: &mut Random, cou
     let mut untold: BTreeMap<(usize, String, Option<String>), (u64, u64)> = BTreeMap::new();
     for row in &found.rows {
         let code = code(&row.subject);
-        let (file, name) = (file_of(&code.file), code.function.as_str());
+        let (file, name) = (file_of(&code.file, row), code.function.as_str());
         let of_row = (samples(row.estimate.before), samples(row.estimate.after));
         if merged.contains(&(file, name)) {
             match (old.expression_of(of_row.0), new.expression_of(of_row.1)) {
@@ -742,13 +753,12 @@ fn check(before: &Program, after: &Program, case: &str, random: &mut Random, cou
     // Nothing is missing, and as there are as many rows as expressions, nothing is twice.
     assert_eq!(seen_before, old.known.keys().copied().collect::<BTreeSet<u32>>(), "{case}: before");
     assert_eq!(seen_after, new.known.keys().copied().collect::<BTreeSet<u32>>(), "{case}: after");
-    let sum =
-        |side: fn(&genba_profile::difference::Row) -> f64| found.rows.iter().map(|row| samples(side(row))).sum::<u64>();
+    let sum = |side: fn(&Row) -> f64| found.rows.iter().map(|row| samples(side(row))).sum::<u64>();
     assert_eq!(sum(|row| row.estimate.before), samples_of(&seen_before), "{case}: before");
     assert_eq!(sum(|row| row.estimate.after), samples_of(&seen_after), "{case}: after");
     for row in &found.functions {
         let code = code(&row.subject);
-        let (file, name) = (file_of(&code.file), code.function.as_str());
+        let (file, name) = (file_of(&code.file, row), code.function.as_str());
         let of_row = (samples(row.estimate.before), samples(row.estimate.after));
         counted.functions += 1;
         // Of one name there are several here, each with one expression.

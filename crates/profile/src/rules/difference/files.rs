@@ -11,7 +11,7 @@ use crate::tables::profile::Profile;
 use crate::tables::stored::absolute;
 
 /// Of a comparison: A or B.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     Before,
     After,

@@ -41,6 +41,11 @@ fn equal_sides_have_nothing_in_the_way() {
     let failed = Facts { end: Some(End::ExitCode(1)), ..facts() };
     assert_eq!(obstacles(std::slice::from_ref(&failed), &[facts()], Weight::Cpu), [] as [String; 0]);
     assert_eq!(unlike(&[failed], &[facts()]), ["A ended with exit code 1, B ended with exit code 0"]);
+    // Two scripts are compared as one file.
+    let other = Facts { script: Some("new.py".to_owned()), ..facts() };
+    assert_eq!(unlike(&[facts()], std::slice::from_ref(&other)), ["A ran app.py, B ran new.py"]);
+    assert_eq!(unlike(&[facts()], &[facts(), other]), ["A ran app.py, B ran app.py or new.py"]);
+    assert_eq!(unlike(&[facts()], &[Facts { script: None, ..facts() }]), [] as [String; 0]);
     // A short run, of which genba did not see the beginning, beside a long one.
     let short = Facts { cpu_ns: 25_000_000, covered_per_mille: Some(200), ..facts() };
     assert_eq!(of(short), [] as [String; 0]);
