@@ -287,6 +287,28 @@ def test_sides_that_cannot_be_compared_are_told_first(workshop: Workshop) -> Non
     assert (page["comparable"], page["reason"], page["unlike"]) == (True, None, [])
 
 
+def test_a_row_that_only_one_script_has_is_named_by_that_one(workshop: Workshop) -> None:
+    """Two scripts are compared as one file. `two.py` has a function that `js.py` does not have."""
+    head = "import time\nend = time.process_time() + 0.4\n"
+    two = "import sys\ndef f(i):\n    return i * i % 7\n" + head + "while time.process_time() < end:\n    for i in range(2000): f(i)\n"
+    js = head + "while time.process_time() < end: sum(range(200))\n"
+    before, after = workshop.run(workshop.write("two.py", two), flags=FLAGS), workshop.run(workshop.write("js.py", js), flags=FLAGS)
+    assert (before.exit_code, after.exit_code) == (0, 0), before.stderr + after.stderr
+    page = diff([before], [after])
+    assert page["unlike"] == ["A ran two.py, B ran js.py"]
+    assert "the sides are unlike: A ran two.py, B ran js.py\n" in genba_said("diff", before.recording, after.recording)
+    texts = {"two.py": two.splitlines(), "js.py": js.splitlines()}
+    rows = [row for row in page["differences"] if Path(row["file"] or "").name in texts]
+    for row in rows:
+        for code in [row, *([row["caller"]] if row["caller"] else [])]:
+            name = Path(code["file"]).name
+            assert name == ("js.py" if row["samples_after"] else "two.py"), row
+            # The line is one of that file.
+            assert code["expression"] in texts[name][code["line"] - 1], code
+    assert ("f", "two.py") in {(row["function"], Path(row["file"]).name) for row in rows}, rows
+    assert any(row["samples_after"] for row in rows), rows
+
+
 # One second like the other. In the second one genba cannot ask the main thread, which blocks its signal behind the C library's back.
 BLINDED = """
 import ctypes, threading, time

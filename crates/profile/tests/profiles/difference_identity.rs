@@ -1,7 +1,9 @@
 //! What is the same code in two recordings where no text of it is known: other interpreters, and code that is in no file.
 
 use crate::compared::{runs, told};
-use genba_profile::difference_view::comparison;
+use genba_profile::difference_view::{Comparison, comparison, json, markdown, page, text};
+use genba_profile::paint::Paint;
+use serde_json::{Value, json as value};
 
 fn rows(before: &str, after: &str) -> Vec<String> {
     let (before, after) = (runs("before", &[before.to_string()]), runs("after", &[after.to_string()]));
@@ -214,4 +216,94 @@ fn one_of_two_copies_is_not_compared_with_any() {
     // Both texts have both: the lines tell.
     assert_eq!(merged(of(1, 2, &[0, 900]), of(2, 2, &[900, 0])), (2, Vec::new()));
     assert_eq!(merged(of(1, 2, &[0, 900]), of(2, 2, &[0, 900])), (1, Vec::new()));
+}
+
+fn one_of_each(before: &str, after: &str, check: impl Fn(&Comparison)) {
+    let (before, after) = (runs("before", &[before.to_string()]), runs("after", &[after.to_string()]));
+    check(&comparison(&before, &after, None));
+}
+
+fn read(page: serde_json::Result<String>) -> Value {
+    serde_json::from_str(&page.expect("JSON")).expect("JSON")
+}
+
+fn assert_has(page: &str, words: &str) {
+    assert!(page.contains(words), "{words:?} is not in\n{page}");
+}
+
+/// Two scripts are compared as one file. What only A has is in A's, and its lines are those of A.
+#[test]
+fn a_row_that_only_one_script_has_is_named_by_that_one() {
+    let before = "process 7 3.13.0 cwd=/app key=1 argv=python3+slow.py
+        source /app/slow.py
+        |def f():
+        |    step(1)
+        |
+        |def main():
+        |    f()
+        |    last(2)
+        main^4@slow.py:5[4-7] > f^1@slow.py:2[4-11] x900
+        main^4@slow.py:6[4-11] x600";
+    let after = "process 7 3.13.0 cwd=/app key=2 argv=python3+fixed.py
+        source /app/fixed.py
+        |def main():
+        |    last(2)
+        main^1@fixed.py:2[4-11] x600";
+    let unlike = "A ran slow.py, B ran fixed.py";
+    one_of_each(before, after, |all| {
+        assert_has(&all.verdict(), "most of it in slow.py:2 f ← slow.py:5 main");
+        let screen = text::text(all, None, None, Paint::Plain);
+        assert_has(&screen, &format!("\nthe sides are unlike: {unlike}\nA: before-1.genba"));
+        assert_has(&screen, "   slow.py:2 f ← slow.py:5 main   step(1)   only in A\n");
+        assert_has(&screen, "   fixed.py:2 main   last(2)   cannot tell\n");
+        let pasted = markdown::markdown(all, None, &[]);
+        assert_has(&pasted, &format!("the sides are unlike: {unlike}"));
+        assert_has(&pasted, "| `slow.py:2 f ← slow.py:5 main` | `step(1)` | only in A |\n");
+        let found = read(json::json(all, None, &[]));
+        assert_eq!(found["unlike"], value!([unlike]));
+        let places = ["file", "line", "function"].map(|key| found["differences"][0][key].clone());
+        assert_eq!(places, [value!("/app/slow.py"), value!(2), value!("f")]);
+        let caller = &found["differences"][0]["caller"];
+        assert_eq!((&caller["file"], &caller["line"]), (&value!("/app/slow.py"), &value!(5)));
+        assert_eq!(found["differences"][1]["file"], "/app/fixed.py");
+        let shown = read(page::json(all, &[]));
+        assert_eq!(shown["rows"][0]["name"], "slow.py:2 f ← slow.py:5 main");
+        let accounts = shown["accounts"].as_array().expect("a list");
+        assert!(accounts.contains(&value!(format!("the sides are unlike: {unlike}"))), "{accounts:?}");
+        let boxes = shown["boxes"].as_array().expect("a list");
+        let place = |name: &str| boxes.iter().find(|of| of["name"] == name).expect("a box")["place"].clone();
+        let places = ["main", "f", "step(1)", "last(2)"].map(place);
+        assert_eq!(places, ["fixed.py", "slow.py", "slow.py:2", "fixed.py:2"].map(|words| value!(words)));
+    });
+}
+
+/// A file in another folder has two paths, and one short name.
+#[test]
+fn a_file_that_was_moved_has_one_short_name() {
+    let before = "process 7 3.13.0 cwd=/v1 key=1
+        source /v1/app.py
+        |def main():
+        |    step(1)
+        |    last(2)
+        main^1@app.py:2[4-11] x900
+        main^1@app.py:3[4-11] x600";
+    let after = "process 7 3.13.0 cwd=/v2 key=2
+        source /v2/app.py
+        |import os
+        |import sys
+        |def main():
+        |    last(2)
+        main^3@app.py:4[4-11] x600";
+    one_of_each(before, after, |all| {
+        let screen = text::text(all, None, None, Paint::Plain);
+        assert_has(&screen, "   app.py:2 main   step(1)   only in A\n");
+        assert_has(&screen, "   app.py:4 main   last(2)   cannot tell\n");
+        assert!(!screen.contains("the sides are unlike"), "{screen}");
+        let found = read(json::json(all, None, &[]));
+        let files = [0, 1].map(|row| found["differences"][row]["file"].clone());
+        assert_eq!(files, [value!("/v1/app.py"), value!("/v2/app.py")]);
+        let boxes = read(page::json(all, &[]))["boxes"].clone();
+        let places = boxes.as_array().expect("a list").iter().map(|of| of["place"].as_str().expect("words"));
+        assert_eq!(places.collect::<Vec<_>>(), ["", "app.py", "app.py:2", "app.py:4"]);
+    });
 }
