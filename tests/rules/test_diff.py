@@ -295,8 +295,9 @@ def test_a_row_that_only_one_script_has_is_named_by_that_one(workshop: Workshop)
     before, after = workshop.run(workshop.write("two.py", two), flags=FLAGS), workshop.run(workshop.write("js.py", js), flags=FLAGS)
     assert (before.exit_code, after.exit_code) == (0, 0), before.stderr + after.stderr
     page = diff([before], [after])
-    assert page["unlike"] == ["A ran two.py, B ran js.py"]
-    assert "the sides are unlike: A ran two.py, B ran js.py\n" in genba_said("diff", before.recording, after.recording)
+    # On a busy machine the rates may be unlike, too.
+    assert page["unlike"][0] == "A ran two.py, B ran js.py"
+    assert "\nthe sides are unlike: A ran two.py, B ran js.py" in genba_said("diff", before.recording, after.recording)
     texts = {"two.py": two.splitlines(), "js.py": js.splitlines()}
     rows = [row for row in page["differences"] if Path(row["file"] or "").name in texts]
     for row in rows:
@@ -304,7 +305,8 @@ def test_a_row_that_only_one_script_has_is_named_by_that_one(workshop: Workshop)
             name = Path(code["file"]).name
             assert name == ("js.py" if row["samples_after"] else "two.py"), row
             # The line is one of that file.
-            assert code["expression"] in texts[name][code["line"] - 1], code
+            if code["expression"]:
+                assert code["expression"].splitlines()[0] in texts[name][code["line"] - 1], code
     assert ("f", "two.py") in {(row["function"], Path(row["file"]).name) for row in rows}, rows
     assert any(row["samples_after"] for row in rows), rows
 
