@@ -273,6 +273,7 @@ def outside_alone(place: Place) -> None:
         (("--clock", "3395"), "hint: --clock takes a recording; a process is judged without it: genba doctor 3395"),
         (("--python", "/bin/true"), "/bin/true did not answer as a Python does"),
         (("--python", "no-such-python"), "no such interpreter"),
+        (("--python", "no-such-python"), "hint: genba doctor --python python3.13\n"),
         (("--layout", "--clock"), "cannot be used with"),
         (("0",), "expected the number of a process"),
     ],

@@ -11,15 +11,18 @@ use crate::words::failure::Failure;
 /// Who named the interpreter.
 #[derive(Clone, Copy, Debug)]
 pub enum Named<'a> {
-    /// `--python`
-    Typed(&'a OsStr),
+    /// `--python`. `example`: a command with one, for who typed another.
+    Typed {
+        python: &'a OsStr,
+        example: &'static str,
+    },
     OfSettings(&'a OsStr),
 }
 
 /// The one that was named, else the one that runs `python -m genba`, else the active virtual environment's, else `python3`.
 pub fn chosen(named: Option<Named<'_>>, of_genba: Option<&OsStr>) -> Result<PathBuf, Failure> {
     let named = named.map(|named| match named {
-        Named::Typed(named) => (named, "--python ", "genba run --python python3.13 app.py"),
+        Named::Typed { python, example } => (python, "--python ", example),
         Named::OfSettings(named) => (named, "the setting `python`, ", "genba run --show-config says where it is set"),
     });
     if let Some((named, whence, hint)) = named {

@@ -184,10 +184,20 @@ pub fn check_is_no_pipe(path: &Path) -> Result<(), Failure> {
 
 /// Whether it is something that the readers read. Of a recording only its beginning is looked at.
 pub fn check_reads(path: &Path) -> Result<(), Failure> {
+    check_begins(path, &[Content::Recording])
+}
+
+/// The same for a reader who comes again: until its program has begun, a recording is empty.
+pub fn check_will_read(path: &Path) -> Result<(), Failure> {
+    check_begins(path, &[Content::Recording, Content::Empty])
+}
+
+/// `enough`: what the rest of the file is not looked at for.
+fn check_begins(path: &Path, enough: &[Content]) -> Result<(), Failure> {
     check_is_file(path)?;
     let file = std::fs::File::open(path).map_err(|error| cannot_open(path, &error))?;
     match Content::of(&file) {
-        Ok(Content::Recording) => Ok(()),
+        Ok(content) if enough.contains(&content) => Ok(()),
         _ => RecordingFile::open(Some(path)).map(drop),
     }
 }

@@ -55,7 +55,8 @@ const ABSENT_LOOKS: u32 = 5;
 pub const BEGAN: &str = "began\n";
 
 #[derive(Args)]
-#[command(override_usage = "genba attach [OPTIONS] PID")]
+// `--alloc` is refused with its reason where it is typed.
+#[command(override_usage = "genba attach [OPTIONS] PID", mut_arg("alloc", |option| option.hide(true)))]
 pub struct Arguments {
     /// The process; genba ps lists those of Python
     #[arg(value_name = "PID", value_parser = pids::pid)]

@@ -343,7 +343,9 @@ impl Arguments {
         if self.python.is_empty() {
             return Ok(vec![interpreter::chosen(None, None)?]);
         }
-        self.python.iter().map(|python| interpreter::chosen(Some(Named::Typed(python)), None)).collect()
+        let example = "genba bench --py --python python3.13 STATEMENT";
+        let typed = self.python.iter().map(|python| Named::Typed { python, example });
+        typed.map(|named| interpreter::chosen(Some(named), None)).collect()
     }
 
     fn judged(&self, earlier: Vec<Earlier>) -> Judged {

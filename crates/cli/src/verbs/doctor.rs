@@ -37,6 +37,9 @@ use crate::words::failure::Failure;
 use crate::words::pids;
 use crate::words::refused::refused;
 
+/// For who named none that answers.
+const ANOTHER_PYTHON: &str = "genba doctor --python python3.13";
+
 #[derive(Args)]
 pub struct Arguments {
     /// Judge one process too: what genba may do to it, and what would allow the rest
@@ -140,14 +143,15 @@ fn interpreter_facts(arguments: &Arguments) -> Result<Vec<Fact>, Failure> {
     };
     match ask(arguments, false)? {
         Ok(asked) => Ok(interpreter::facts(&asked)),
-        Err(why) if arguments.python.is_some() => Err(Failure::no(why).hint("genba doctor --python python3.13")),
+        Err(why) if arguments.python.is_some() => Err(Failure::no(why).hint(ANOTHER_PYTHON)),
         Err(why) => Ok(unknown(why)),
     }
 }
 
 /// Err inside: there is none, or it does not answer.
 fn ask(arguments: &Arguments, with_clocks: bool) -> Result<Result<Asked, String>, Failure> {
-    match chosen(arguments.python.as_deref().map(Named::Typed), None) {
+    let typed = arguments.python.as_deref().map(|python| Named::Typed { python, example: ANOTHER_PYTHON });
+    match chosen(typed, None) {
         Ok(path) => Ok(asking::ask(&path, with_clocks)),
         Err(failure) if arguments.python.is_some() => Err(failure),
         Err(failure) => Ok(Err(failure.in_two().0)),

@@ -1,12 +1,14 @@
 //! `genba lines`: the source of the user's own code, with what each line costs.
 //! Owns: the options and where the text goes. Never: adds up samples or lays out text; genba-profile does.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use genba_profile::glob::Glob;
 use genba_profile::lines::{self, Options, json, markdown, text};
 use genba_profile::profile::Profile;
+use genba_profile::shell;
 use genba_profile::warnings::warnings;
 use regex::Regex;
 
@@ -75,7 +77,8 @@ enum ShowInLines {
 }
 
 pub fn lines(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let reading = arguments.recordings.open()?.filtered(&arguments.filters)?;
+    let opened = arguments.recordings.open().map_err(|failure| source_named(arguments).unwrap_or(failure))?;
+    let reading = opened.filtered(&arguments.filters)?;
     read::check_weight(&reading, arguments.weight)?;
     let for_machines = arguments.format == Format::Json;
     let share_min = match arguments.min_share {
@@ -107,6 +110,19 @@ pub fn lines(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Format::Markdown => read::print(&markdown::markdown(&reading, &lines, &warnings))?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// `genba lines app.py app.genba`: a source is named where recordings are. None: there is no recording whose lines are meant.
+fn source_named(arguments: &Arguments) -> Option<Failure> {
+    let (sources, others) = arguments.recordings.sources_and_others();
+    let source = sources.into_iter().find(|source| arguments.source.is_none() && source.is_file())?;
+    if others.is_empty() {
+        read::newest_here().ok()?;
+    }
+    let name = shell::path(Path::new(source.file_name()?));
+    let others: String = others.iter().map(|path| format!(" {}", shell::path(path))).collect();
+    let failure = Failure::no(format!("{} is not a recording", source.display()));
+    Some(failure.detail("it is Python source").hint(format!("genba lines --file {name}{others}")))
 }
 
 fn nothing_fits(profile: &Profile, arguments: &Arguments) -> Failure {

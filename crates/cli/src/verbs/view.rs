@@ -18,7 +18,7 @@ use clap::Args;
 use rustix::rand::{GetRandomFlags, getrandom};
 use signal_hook::low_level::emulate_default_handler;
 
-use crate::read::{check_opens, newest_here, print};
+use crate::read::{check_opens, check_will_read, newest_here, print};
 use crate::verbs::view::ends::End;
 use crate::verbs::view::site::Recordings;
 use crate::words::failure::{Failure, of_system, say};
@@ -72,6 +72,7 @@ pub fn view(arguments: &Arguments) -> Result<ExitCode, Failure> {
         files => files.to_vec(),
     };
     files.iter().try_for_each(|file| check_opens(file))?;
+    check_any_reads(&files)?;
     let listener = listener(arguments.port)?;
     let cannot_tell = |error: std::io::Error| Failure::ours(format!("cannot tell the port: {}", of_system(&error)));
     let port = listener.local_addr().map_err(cannot_tell)?.port();
@@ -97,6 +98,18 @@ pub fn view(arguments: &Arguments) -> Result<ExitCode, Failure> {
         End::Signal(signal) => drop(emulate_default_handler(signal)),
     }
     Ok(ExitCode::from(arguments.exit_code))
+}
+
+/// Where one reads, the page of another one says why that one does not.
+fn check_any_reads(files: &[PathBuf]) -> Result<(), Failure> {
+    let mut first = Ok(());
+    for file in files {
+        match check_will_read(file) {
+            Ok(()) => return Ok(()),
+            Err(failure) => first = first.and(Err(failure)),
+        }
+    }
+    first
 }
 
 fn listener(port: Option<u16>) -> Result<TcpListener, Failure> {

@@ -121,3 +121,34 @@ fn what_is_asked_for_and_not_there_ends_with_1() {
     "#]],
     );
 }
+
+/// The source is asked for with `--file`.
+#[test]
+fn source_that_is_named_where_recordings_are_is_answered_with_the_option() {
+    let sandbox = with_slices("lines-source");
+    sandbox.file("work/slices.py", b"def before(b):\n    n = 0\n");
+    sandbox.check(
+        "lines slices.py slices.genba",
+        expect![[r#"
+        exit code 1
+        stdout
+        stderr
+          error: slices.py is not a recording
+            it is Python source
+          hint: genba lines --file slices.py slices.genba
+    "#]],
+    );
+    sandbox.check(
+        "lines slices.py",
+        expect![[r#"
+        exit code 1
+        stdout
+        stderr
+          error: slices.py is not a recording
+            it is Python source
+          hint: genba lines --file slices.py
+    "#]],
+    );
+    let done = sandbox.genba(&["lines", "--file", "slices.py", "slices.genba"]).output().expect("genba starts");
+    assert!(done.status.success() && String::from_utf8_lossy(&done.stdout).contains("slices.py:1 before"), "{done:?}");
+}

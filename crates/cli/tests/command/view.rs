@@ -170,6 +170,23 @@ fn several_are_listed_and_compared_and_a_reload_shows_the_new_state() {
     assert_eq!(view.get("recording/1").0, 200);
 }
 
+/// An address that shows nothing but an error is none. A recording is empty until its program has begun.
+#[test]
+fn what_is_no_recording_is_refused_at_once() {
+    let sandbox = with_recordings("view-source");
+    sandbox.file("work/app.py", b"print(1)\n");
+    let done = sandbox.genba(&["view", "--no-open", "app.py"]).output().expect("genba starts");
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert_eq!((done.status.code(), done.stdout.as_slice()), (Some(1), &b""[..]), "{said}");
+    assert!(said.starts_with("error: app.py is not a recording\n"), "{said}");
+    assert!(said.ends_with("\nhint: genba run app.py makes one\n"), "{said}");
+    sandbox.file("work/begins.genba", b"");
+    let view = View::start(&mut sandbox.genba(&["view", "--no-open", "begins.genba"]));
+    assert!(view.get("").1.contains("error: begins.genba is empty"));
+    sandbox.file("work/begins.genba", &recording(3, 10));
+    assert_eq!(view.get("").0, 200);
+}
+
 #[test]
 fn without_a_file_the_newest_is_shown() {
     let sandbox = with_recordings("view-newest");

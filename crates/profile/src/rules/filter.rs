@@ -10,7 +10,7 @@ use crate::tables::profile::{Frame, Home, Moment, NodeIndex, Profile, Thread, Th
 use crate::tables::stacks::{Nodes, mark, regroup};
 use crate::tables::table::TableIndex;
 use crate::tables::window::Window;
-use crate::words::figures::setting;
+use crate::words::figures::duration;
 use crate::words::glob::Glob;
 use crate::words::shell;
 
@@ -62,7 +62,7 @@ impl fmt::Display for NothingKept {
             NothingKept::NoThread { asked, .. } => write!(text, "no thread is called `{asked}` or has that number"),
             NothingKept::NoProcess { asked, .. } => write!(text, "no process is called `{asked}` or has that number"),
             NothingKept::EmptyWindow { window, span_ns } => {
-                write!(text, "no sample was taken in {window}: the recording goes on for {}", setting(*span_ns))
+                write!(text, "no sample was taken in {window}: the recording goes on for {}", duration(*span_ns))
             }
             NothingKept::NoFrame { flag } => write!(text, "{flag}: no frame of this recording has such a name or file"),
             NothingKept::Together { flags } if flags.len() == 1 => write!(text, "{} keeps no sample", flags[0]),

@@ -5,7 +5,7 @@ use expect_test::{Expect, expect};
 use genba_profile::build::{Additions, profile, profile_in_window};
 use genba_profile::export::collapsed::{self, collapsed};
 use genba_profile::export::json;
-use genba_profile::filter::Filter;
+use genba_profile::filter::{Filter, NothingKept};
 use genba_profile::glob::Glob;
 use genba_profile::profile::Profile;
 use genba_profile::reading::Reading;
@@ -181,6 +181,13 @@ fn a_window_keeps_what_was_taken_in_it() {
         error: no sample was taken in 9s..: the recording goes on for 168 ms
     "#]],
     );
+}
+
+#[test]
+fn how_long_the_recording_goes_on_has_three_digits() {
+    let window = Window { start_ns: 9_000_000_000, end_ns: None };
+    let nothing = NothingKept::EmptyWindow { window, span_ns: 222_158_979 };
+    assert_eq!(nothing.to_string(), "no sample was taken in 9s..: the recording goes on for 222 ms");
 }
 
 #[test]

@@ -128,7 +128,8 @@ impl Program {
 }
 
 fn with_interpreter(asked: &Asked<'_>, arguments: Vec<OsString>, stem: String) -> Result<Program, Failure> {
-    let named = asked.python.map(Named::Typed).or(asked.python_of_settings.map(Named::OfSettings));
+    let typed = asked.python.map(|python| Named::Typed { python, example: "genba run --python python3.13 app.py" });
+    let named = typed.or(asked.python_of_settings.map(Named::OfSettings));
     let path = interpreter::chosen(named, asked.python_of_genba)?;
     Ok(Program { name: path.clone().into_os_string(), path, arguments, kind: Kind::Interpreter, stem })
 }
