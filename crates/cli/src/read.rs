@@ -19,7 +19,9 @@ use rustix::termios::tcgetwinsize;
 use crate::words::failure::{self, Failure, say};
 
 pub use filter_options::{FilterOptions, listed, pattern};
-pub use recording_file::{ImportedFile, RecordingFile, check_is_no_pipe, check_opens, check_reads, check_will_read, newest_here};
+pub use recording_file::{
+    ImportedFile, RecordingFile, check_is_no_pipe, check_opens, check_reads, check_will_read, newest_here,
+};
 pub use recordings::{RecordingArguments, Recordings, open_all};
 pub use sides::{SideTimes, Sides};
 pub use view_options::{
