@@ -254,6 +254,13 @@ impl Ledger {
         self.still.take().filter(|still| still.ticks > 0)
     }
 
+    /// Which context the waiting sample is in is not known from here on.
+    pub const fn forget_context(&mut self) {
+        if let Some(still) = &mut self.still {
+            still.context_version = 0;
+        }
+    }
+
     /// Ends the waiting sample without a word: its time is told otherwise.
     pub const fn forget_wait(&mut self) {
         self.still = None;

@@ -54,6 +54,12 @@ impl Step {
         self.last_cpu_ns - self.first_cpu_ns + self.waited_ns
     }
 
+    /// Of this, in calls that block.
+    #[must_use]
+    pub const fn waited_ns(&self) -> u64 {
+        self.waited_ns
+    }
+
     #[must_use]
     pub const fn node(&self) -> u32 {
         self.node
@@ -74,6 +80,7 @@ mod tests {
         assert_eq!((step.length_ns(), step.node()), (550, 3));
         step.waited(900, 4);
         assert_eq!((step.length_ns(), step.node()), (1_450, 4));
+        assert_eq!(step.waited_ns(), 950);
         assert!(step.is_of(7) && !step.is_of(8));
     }
 }

@@ -59,11 +59,11 @@ impl Sampler {
 
     /// Found running after a rest: it began no earlier than what it ran takes, and waited until then: that moment becomes a look.
     pub(super) fn waited_until(&mut self, index: usize, end_ns: u64) {
-        let thread = &mut self.threads[index];
-        if thread.ledger.still().is_none_or(|still| still.end_ns >= end_ns) {
-            return;
-        }
-        let waited_quanta = thread.ledger.waits_until(end_ns);
+        let Some(still) = self.threads[index].ledger.still().filter(|still| still.end_ns < end_ns) else { return };
+        // Nothing proves that this was one wait: on a busy machine the sampler may have slept through several steps.
+        self.step_waited(index, &still);
+        self.threads[index].ledger.forget_context();
+        let waited_quanta = self.threads[index].ledger.waits_until(end_ns);
         self.was_held_up(index, waited_quanta);
         self.recorder.look(1);
     }

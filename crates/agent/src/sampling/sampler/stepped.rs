@@ -6,8 +6,9 @@ use crate::sampling::ledger::WaitingSample;
 use crate::sampling::steps::Step;
 use genba_format::state::State;
 
-/// A shorter step is not told. Readers ask for more.
+/// A shorter step is not told, unless it waited for so long: many of those may keep a loop for most of its time. Readers ask for more.
 const TOLD_NS_MIN: u64 = 20_000_000;
+const WAIT_TOLD_NS_MIN: u64 = 5_000_000;
 /// An event loop that has nothing to do waits in these.
 const LOOPS_OWN: [i64; 3] = [libc::SYS_epoll_wait, libc::SYS_epoll_pwait, libc::SYS_epoll_pwait2];
 
@@ -26,7 +27,7 @@ impl Sampler {
     /// Ends the thread's step. A thread that was never seen in another one runs no loop.
     pub(super) fn tell_step(&mut self, index: usize) {
         let thread = &mut self.threads[index];
-        let Some(step) = thread.step.take().filter(|step| step.length_ns() >= TOLD_NS_MIN) else { return };
+        let Some(step) = thread.step.take().filter(is_told) else { return };
         if thread.has_stepped {
             let row = self.row(index);
             self.recorder.step(row, step.node(), step.length_ns());
@@ -44,4 +45,8 @@ impl Sampler {
             step.waited(still.end_ns.saturating_sub(still.began_ns), still.node);
         }
     }
+}
+
+const fn is_told(step: &Step) -> bool {
+    step.length_ns() >= TOLD_NS_MIN || step.waited_ns() >= WAIT_TOLD_NS_MIN
 }
