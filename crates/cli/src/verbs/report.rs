@@ -8,9 +8,10 @@ use clap::{Args, ValueEnum};
 use genba_profile::nameless::{Nameless, nameless};
 use genba_profile::profile::Profile;
 use genba_profile::reading::Reading;
-use genba_profile::report::{self, By, Options, json, markdown, text};
+use genba_profile::report::{self, By, Options, Report, json, markdown, text};
+use genba_profile::verdict::Advice;
 use genba_profile::warnings::warning::Warning;
-use genba_profile::warnings::warnings;
+use genba_profile::warnings::{beside_too_short, warnings};
 use genba_profile::weight::Weight;
 
 use crate::files::packages;
@@ -94,7 +95,10 @@ pub fn report(arguments: &Arguments) -> Result<ExitCode, Failure> {
         rows_max: (limit > 0).then_some(limit),
     };
     let report = report::report(&reading, &options);
-    let warnings = warnings_and_packages(&reading, report.choice.weight);
+    let warnings = match arguments.format {
+        Format::Json => and_packages(warnings(&reading, report.choice.weight), &reading, report.choice.weight),
+        Format::Text | Format::Markdown => warnings_on_screen(&reading, &report),
+    };
     match arguments.format {
         Format::Text => {
             let (width, paint) = (read::screen_width(Stream::Stdout), read::paint(view.color, Stream::Stdout));
@@ -126,22 +130,32 @@ pub fn closing(path: &Path, ended_ns: u64, options: &ClosingOptions) -> Result<S
     let report = report::report(&reading, &options);
     let (width, paint) = (read::screen_width(Stream::Stderr), read::paint(view.color, Stream::Stderr));
     let mut page = text::text(&reading, &report, width, paint);
-    let warnings = warnings_and_packages(&reading, report.choice.weight);
+    let warnings = warnings_on_screen(&reading, &report);
     for line in warnings.iter().flat_map(|warning| read::warning_lines(warning)) {
         page += &format!("{line}\n");
     }
     Ok(page)
 }
 
+/// Those that neither the verdict nor the accounting says.
+fn warnings_on_screen(profile: &Profile, report: &Report) -> Vec<String> {
+    let weight = report.choice.weight;
+    let warnings = match report.verdict.advice.contains(&Advice::RunLonger) {
+        true => beside_too_short(profile, weight),
+        false => warnings(profile, weight),
+    };
+    and_packages(warnings, profile, weight)
+}
+
 /// The warnings, and which package has the names that much of the time is missing.
-fn warnings_and_packages(profile: &Profile, weight: Weight) -> Vec<String> {
+fn and_packages(warnings: Vec<String>, profile: &Profile, weight: Weight) -> Vec<String> {
     let nameless = nameless(profile, weight).into_iter();
     let why = |file: &Nameless| match file.is_replaced {
         true => "the file is not the one that was loaded any more; record again".to_owned(),
         false => packages::with_names_of(Path::new(&file.path), Path::new("/")),
     };
     let packages = nameless.map(|file| Warning::new(&file.words, why(&file)).to_string());
-    warnings(profile, weight).into_iter().chain(packages).collect()
+    warnings.into_iter().chain(packages).collect()
 }
 
 impl From<RowsBy> for By {

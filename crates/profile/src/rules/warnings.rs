@@ -25,6 +25,15 @@ pub fn warnings(profile: &Profile, weight: Weight) -> Vec<String> {
     each(profile, weight).iter().map(ToString::to_string).collect()
 }
 
+/// The same beside the verdict that the run was too short to judge: without what a longer run mends, which the verdict asks for, and without
+/// ticks lost by chance, which the accounting counts.
+pub fn beside_too_short(profile: &Profile, weight: Weight) -> Vec<String> {
+    let lost = losses(profile).filter(|_| against_a_lasting_refusal(profile).is_none());
+    let is_said = |warning: &Warning| warning.remedy().contains("a longer run") || lost.as_ref() == Some(warning);
+    let others = each(profile, weight).into_iter().filter(|warning| !is_said(warning));
+    others.map(|warning| warning.to_string()).collect()
+}
+
 /// The most important first.
 pub fn each(profile: &Profile, weight: Weight) -> Vec<Warning> {
     let mut warnings: Vec<Warning> =

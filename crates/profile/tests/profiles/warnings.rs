@@ -7,7 +7,7 @@ use genba_profile::not_followed::{FILTERED, NOT_LOADED, RIGHTS};
 use genba_profile::profile::{Mark, MarkKind, NotFollowed, ProcessIndex, Profile};
 use genba_profile::summary::law_line;
 use genba_profile::table::TableIndex;
-use genba_profile::warnings::{each, warnings};
+use genba_profile::warnings::{beside_too_short, each, warnings};
 use genba_profile::weight::Weight;
 
 fn check(recording: &str, expected: Expect) {
@@ -29,6 +29,21 @@ fn few_samples_have_a_margin() {
             37 samples, shares are ± 16 points; try --rate 10000 or a longer run
         "#]],
     );
+}
+
+/// Each of them is in the verdict or in the accounting already; what neither says stays.
+#[test]
+fn a_run_too_short_to_judge_has_no_warning_that_a_longer_run_mends() {
+    let told = |recording: &str| {
+        let profile = profile(&notation::recording(recording), &Additions::default());
+        (each(&profile, Weight::Cpu).len(), beside_too_short(&profile, Weight::Cpu))
+    };
+    let short = "process 7 3.13.0 cpu_before_ms=20\n f@a.py:1 x12\n dropped late 2\n unsampled 3ms";
+    assert_eq!(told(short), (3, Vec::new()));
+    let note = "process 7 (CPython 3.13.0): f; genba doctor says what hinders genba here".to_owned();
+    assert_eq!(told(&format!("{short}\n note f")), (4, vec![note]));
+    let (_, masked) = told("process 7 3.13.0\n f@a.py:1 x12\n refused masked 8");
+    assert!(masked.len() == 1 && masked[0].starts_with("40.0 % of the ticks gave no sample"), "{masked:?}");
 }
 
 #[test]
