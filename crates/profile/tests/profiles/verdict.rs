@@ -91,12 +91,12 @@ fn what_ran_outside_of_python_is_no_place() {
 fn a_library_is_called_by_its_name_wherever_it_lies() {
     let process = "process 7 3.13.0\n";
     let json = "loads@/opt/python3/lib/python3.13/json/__init__.py:300[4-20]";
-    let calls: String = (1..=20).map(|line| format!("main@app.py:{line}[4-9] > {json} x10\n")).collect();
+    let calls: String = (1..=20).map(|line| format!("f{line}@app.py:{line}[4-9] > {json} x10\n")).collect();
     check(
         &format!("{process}{calls}"),
         expect![[r#"
             spread: no expression over 5.0 %; the top ten make 50.0 % of 320 ms CPU. By library:
-            100.0 %   320 ms  json   ← app.py:1 main 5.0 %, ← app.py:2 main 5.0 %, 18 more
+            100.0 %   320 ms  json   ← app.py:1 f1 5.0 %, ← app.py:2 f2 5.0 %, 18 more
         "#]],
     );
 }

@@ -99,8 +99,6 @@ pub(super) struct Facts {
     pub cpu_us2: u64,
     /// CPU by the deepest own code, without the interpreter's own work at its start and end.
     pub running: HashMap<Option<FrameIndex>, u64>,
-    /// The same of stacks that hold no other Python below it.
-    pub running_itself: HashMap<FrameIndex, u64>,
     pub imports: HashMap<ThreadIndex, HashMap<FrameIndex, Import>>,
     /// By the deepest own code: what was waited for there.
     pub waits: HashMap<Option<FrameIndex>, Waits>,
@@ -275,9 +273,6 @@ impl Facts {
             }
             if stack.phase.is_none() {
                 add(self.running.entry(stack.place).or_default(), group.cpu_ns);
-                if let Some(own) = stack.place.filter(|_| stack.is_itself) {
-                    add(self.running_itself.entry(own).or_default(), group.cpu_ns);
-                }
             }
             let name = if group.state == State::InGc { "gc" } else { &stack.library };
             if !self.libraries.contains_key(name) {
@@ -321,8 +316,6 @@ struct Stack {
     deepest: Option<FrameIndex>,
     /// The same, as one place of all processes.
     place: Option<FrameIndex>,
-    /// No other Python is below it.
-    is_itself: bool,
     import: Option<FrameIndex>,
     loads_library: bool,
     phase: Option<Phase>,
@@ -349,11 +342,9 @@ impl Stack {
         }
         times.retain(|_, depth| *depth > 1);
         let import = import_of(profile, leaf).map(|frame| twins.frame(frame));
-        let innermost = profile.stack(leaf).find(|frame| profile.frames[*frame].kind == FrameKind::Python);
         Stack {
             deepest: own.deepest,
             place: own.deepest.map(|frame| twins.frame(frame)),
-            is_itself: own.deepest == innermost,
             import,
             loads_library: import.is_some() && is_in(profile, leaf, &LOADING),
             phase,

@@ -29,20 +29,23 @@ pub(super) struct Group {
 impl Facts {
     /// The largest first.
     pub(super) fn lines(&self, profile: &Profile) -> Vec<Group> {
-        let expressions = self.running.iter().filter_map(|(frame, cpu_ns)| Some(((*frame)?, *cpu_ns)));
-        lines((profile, &Twins::of(profile)), expressions)
+        lines((profile, &Twins::of(profile)), self.expressions())
     }
 
-    /// Without what they call in libraries of Python. The largest first.
+    /// Their lines, with what these call in libraries: a function has no less than one of its lines, whichever of the two a share is of. The
+    /// largest first.
     pub(super) fn functions(&self, profile: &Profile) -> Vec<Group> {
         let mut functions: HashMap<(FileIndex, String), Vec<(FrameIndex, u64)>> = HashMap::new();
         let twins = Twins::of(profile);
-        let expressions = self.running_itself.iter().map(|(frame, cpu_ns)| (*frame, *cpu_ns));
-        for line in lines((profile, &twins), expressions) {
+        for line in lines((profile, &twins), self.expressions()) {
             let heaviest = line.parts.first().map(|(frame, _)| (*frame, line.cpu_ns));
             functions.entry((line.file, line.function)).or_default().extend(heaviest);
         }
         grouped((profile, &twins), functions)
+    }
+
+    fn expressions(&self) -> impl Iterator<Item = (FrameIndex, u64)> {
+        self.running.iter().filter_map(|(frame, cpu_ns)| Some(((*frame)?, *cpu_ns)))
     }
 }
 
@@ -104,12 +107,6 @@ pub(super) fn widest_function(profile: &Profile) -> Option<(FunctionIndex, u64)>
         !is_module(*function) && *total_ns > 0 && share(*total_ns, whole_ns) <= SHARE_MAX
     });
     within.max_by_key(|(function, total_ns)| (*total_ns, Reverse(*function)))
-}
-
-/// The CPU of a function of the user's with what it calls.
-pub(super) fn total_ns(profile: &Profile, function: FunctionIndex) -> u64 {
-    let twins = Twins::of(profile);
-    totals(profile, &twins).0.get(&twins.function(function)).copied().unwrap_or(0)
 }
 
 /// The CPU of each function of the user's with what it calls, and of all.

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
 use super::facts::{Facts, Library, SetOff, StartUp, Waits};
-use super::groups::{Group, total_ns, widest_function};
+use super::groups::{Group, widest_function};
 use super::reason::Reason;
 use super::thresholds::{ONE_PLACE_MIN, TIME_NS_MIN};
 use crate::tables::owner::Owner;
@@ -222,26 +222,10 @@ impl Finder<'_> {
                 let next = next.map(|(function, total_cpu_ns)| Advice::LookAt { function, total_cpu_ns });
                 of_loop.into_iter().chain(next).collect()
             }
-            Reason::OneFunction { .. } => self.beyond_its_lines().into_iter().collect(),
             Reason::TooShort { wall_ns, .. } if wall_ns < TIME_NS_MIN => vec![Advice::RunLonger],
             Reason::TooShort { .. } => vec![Advice::TickMoreOften],
             _ => Vec::new(),
         }
-    }
-
-    /// The lines of a function are told without what they call in libraries of Python. Where that is much, their rows hold more.
-    fn beyond_its_lines(&self) -> Option<Advice> {
-        let group = self.function().filter(|group| group.function != "<module>")?;
-        let lines = self.facts.lines(self.profile).into_iter();
-        let its_lines = lines.filter(|line| line.file == group.file && line.function == group.function);
-        let with_libraries_ns = its_lines.map(|line| line.cpu_ns).fold(0, u64::saturating_add);
-        let libraries_ns = with_libraries_ns.saturating_sub(group.cpu_ns);
-        let mut functions = group.parts.iter().map(|(frame, _)| self.profile.frames[*frame].function);
-        let function = functions.find(|function| self.profile.functions[*function].name == group.function)?;
-        let is_told = share(libraries_ns, self.facts.whole.cpu_ns) >= PLACE_MIN;
-        // What is written inside of it may run elsewhere, as a decorator's wrapper does: it is no call of the function's.
-        let total_cpu_ns = is_told.then(|| total_ns(self.profile, function)).filter(|all_ns| *all_ns > group.cpu_ns)?;
-        Some(Advice::LookAt { function, total_cpu_ns })
     }
 
     /// Chance may lift a reason over the share that it begins at, and hide a place that holds more: both are said.
