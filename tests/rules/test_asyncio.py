@@ -82,6 +82,11 @@ async def naps():
         time.sleep(0.2)
         await asyncio.sleep(0.01)
 
+async def short_naps():
+    for _ in range(40):
+        time.sleep(0.02)
+        await asyncio.sleep(0)
+
 async def digests():
     for _ in range(5):
         spend(0.12)
@@ -130,6 +135,20 @@ def test_callbacks_that_block_the_loop_are_told(workshop: Workshop, stalls: Stal
     assert (blocks["function"], blocks["expression"]) == call, line
     assert (blocks["callback"] or {}).get("function") == callback, line
     assert f" {call[0]}   {call[1]}" in line and line.endswith(f" {callback}" if callback else call[1]), line
+    assert run.report().count(line) == 1
+
+
+def test_many_short_calls_that_block_are_told_together(workshop: Workshop, stalls: Stalls) -> None:
+    program = workshop.write("blocking.py", BLOCKING)
+    run = undisturbed(stalls, STALL_NS_MAX, lambda: workshop.run(program, "short_naps", flags=("--rate", "1000")))
+    verdict = run.report_json()["verdict"]
+    (line,) = [line for line in verdict["details"] if "event loop" in line]
+    blocks = verdict["short_blocks"]
+    assert verdict["blocks"] is None, line
+    assert line.startswith("blocks the event loop briefly: at least "), line
+    # None is told twice, and no two are told as one.
+    assert blocks["times"] <= 40 and blocks["longest_ns"] < 2 * 20_000_000, line
+    assert (blocks["function"], blocks["expression"], blocks["callback"]) == ("short_naps", "time.sleep(0.02)", None), line
     assert run.report().count(line) == 1
 
 

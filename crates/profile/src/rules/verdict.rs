@@ -10,6 +10,7 @@ pub mod json;
 pub mod not_followed;
 mod place;
 mod reason;
+mod short_blocks;
 pub(super) mod thresholds;
 mod waited_for_work;
 pub mod words;
@@ -32,6 +33,7 @@ pub use blocks::Blocks;
 pub use copies::Copies;
 pub use place::{About, Advice, At, Holder, Import, Place, Wait};
 pub use reason::Reason;
+pub use short_blocks::ShortBlocks;
 pub use waited_for_work::WaitedForWork;
 
 /// The verdict as data; `words` says it.
@@ -50,6 +52,7 @@ pub struct Verdict {
     /// Where that is most of what the threads do, and is not what is judged.
     pub waited_for_work: Option<WaitedForWork>,
     pub blocks: Option<Blocks>,
+    pub short_blocks: Option<ShortBlocks>,
     /// Of a recording with `--copies`.
     pub copies: Vec<Copies>,
     pub allocations: Vec<Copies>,
@@ -69,6 +72,7 @@ pub fn verdict(profile: &Profile) -> Verdict {
         advice: found.advice(reason),
         waited_for_work: WaitedForWork::of(&facts),
         blocks: Blocks::of(profile),
+        short_blocks: ShortBlocks::of(profile),
         copies: Copies::of(profile),
         allocations: Copies::of_allocations(profile),
     }

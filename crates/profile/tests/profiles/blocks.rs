@@ -5,7 +5,7 @@ use crate::notation;
 use expect_test::{Expect, expect};
 use genba_profile::build::{Additions, profile};
 use genba_profile::joined::joined;
-use genba_profile::verdict::verdict;
+use genba_profile::verdict::{json, verdict};
 
 const LOOP: &str = "<module>@app.py:30[4-9] > run_forever@/usr/lib/python3.13/asyncio/base_events.py:600 > Handle._run@/usr/lib/python3.13/asyncio/events.py:87";
 const STEP: &str = "context_run[libpython3.13.so] > task_step[_asyncio.so]";
@@ -162,4 +162,69 @@ fn those_of_several_recordings_are_told_together() {
         details.iter().map(ToString::to_string).collect::<Vec<_>>(),
         ["blocks the event loop: at least 2 times, longest 90.0 ms, in app.py:3 answer"]
     );
+}
+
+/// The lines about the loop alone.
+fn told(recording: &str) -> Vec<String> {
+    let profile = profile(&notation::recording(recording), &Additions::default());
+    let details = verdict(&profile).said(&profile).details.into_iter().map(|detail| detail.to_string());
+    details.filter(|detail| detail.starts_with("blocks the event loop")).collect()
+}
+
+/// Steps that sleep, each of them seen for so many samples.
+fn naps(stack: &str, times: usize, samples: u32, length: &str) -> String {
+    format!("{stack} > clock_nanosleep[libc.so.6] x{samples} asleep\nstep {length}\n").repeat(times)
+}
+
+const NOTHING: [&str; 0] = [];
+const LOOP_WAITS: &str = "<module>@app.py:30[4-9] > run_forever@/usr/lib/python3.13/asyncio/base_events.py:600 > select_epoll_poll[libpython3.13.so]";
+
+#[test]
+fn many_short_waits_are_told_together() {
+    let nap = task("nap@app.py:4[4-20]");
+    assert_eq!(
+        told(&format!("{PROCESS}{}", naps(&nap, 40, 12, "18ms"))),
+        ["blocks the event loop briefly: at least 40 times, 720 ms together, longest 18.0 ms, in app.py:4 nap"]
+    );
+    // Too short, each of them.
+    assert_eq!(told(&format!("{PROCESS}{}", naps(&nap, 40, 12, "4ms"))), NOTHING);
+    // Too short together.
+    assert_eq!(told(&format!("{PROCESS}{}", naps(&nap, 4, 7, "11ms"))), NOTHING);
+    // What used the CPU gave way within 50 ms: the rows have it.
+    assert_eq!(told(&format!("{PROCESS}{}", format!("{nap} x19\nstep 30ms\n").repeat(20))), NOTHING);
+}
+
+#[test]
+fn short_waits_are_told_from_a_fifth_of_the_threads_time() {
+    let naps = naps(&task("nap@app.py:4[4-20]"), 5, 7, "11ms");
+    let beside = |samples: u32| told(&format!("{PROCESS}{naps}{LOOP_WAITS} x{samples} poll\n"));
+    assert_eq!(
+        beside(136),
+        ["blocks the event loop briefly: at least 5 times, 55.0 ms together, longest 11.0 ms, in app.py:4 nap"]
+    );
+    assert_eq!(beside(138), NOTHING);
+    // Another thread's time is not the loop's.
+    let other = format!("{PROCESS}{naps}thread 9 pool\nwork@app.py:50[4-9] x500\n");
+    assert_eq!(told(&other).len(), 1);
+}
+
+#[test]
+fn short_waits_are_told_beside_long_ones() {
+    let load = task("answer@app.py:3[4-9] > load@app.py:5[11-26]");
+    let short = naps(&load, 20, 12, "18ms") + &naps(&load, 1, 18, "28ms");
+    let long = format!("{} > clock_nanosleep[libc.so.6] x40 asleep\nstep 62ms\n", task("page@app.py:9[4-9]"));
+    let text = format!("{PROCESS}{short}{long}");
+    assert_eq!(
+        told(&text),
+        [
+            "blocks the event loop: for 62.0 ms, in app.py:9 page",
+            "blocks the event loop briefly: at least 21 times, 388 ms together, longest 28.0 ms, in app.py:5 load, called from app.py:3 answer",
+        ]
+    );
+    let profile = profile(&notation::recording(&text), &Additions::default());
+    let verdict = verdict(&profile);
+    let page = serde_json::to_value(json::page(&profile, &verdict)).unwrap();
+    let blocks = &page["short_blocks"];
+    assert_eq!([&blocks["times"], &blocks["sum_ns"], &blocks["longest_ns"]], [21, 388_000_000, 28_000_000]);
+    assert_eq!([&blocks["function"], &blocks["callback"]["function"]], ["load", "answer"]);
 }

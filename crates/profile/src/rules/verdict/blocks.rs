@@ -21,7 +21,7 @@ pub struct Blocks {
 
 /// Of a stack below the loop: the innermost and the outermost frame of the user's own, or of a library.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Given {
+pub(super) struct Given {
     place: FrameIndex,
     callback: FrameIndex,
 }
@@ -52,9 +52,9 @@ impl Blocks {
         // its samples tell more, and also where all samples of the step's place are less than half of the step.
         let is_longest_elsewhere = by_place.get(&longest).is_none_or(|sum_ns| *sum_ns < longest_ns / 2);
         let heaviest = by_place.into_iter().max_by_key(|(_, sum_ns)| *sum_ns).map(|(given, _)| given);
-        let Given { place, callback } =
+        let given =
             heaviest.filter(|_| is_longest_elsewhere || whole_ns <= in_steps_ns.saturating_mul(2)).unwrap_or(longest);
-        let callback = (function(callback) != function(place)).then_some(callback);
+        let (place, callback) = given.place_and_callback(profile);
         Some(Blocks { times: steps.len() as u64, longest_ns, place, callback })
     }
 }
@@ -70,11 +70,18 @@ fn kept_ns(group: &SampleGroup) -> u64 {
 
 impl Given {
     /// None: no loop, or its own work.
-    fn of(profile: &Profile, event_loop: &EventLoop, leaf: Option<NodeIndex>) -> Option<Given> {
+    pub fn of(profile: &Profile, event_loop: &EventLoop, leaf: Option<NodeIndex>) -> Option<Given> {
         let given = event_loop.given(profile, leaf)?;
         let own = own_code(profile, event_loop, leaf);
         let outermost_own = own.given.checked_sub(1).and_then(|last| own.frames.get(last).copied());
         let callback = outermost_own.or_else(|| profile.stack(leaf).nth(given.checked_sub(1)?))?;
         Some(Given { place: own.deepest.unwrap_or(callback), callback })
+    }
+
+    /// The call, and where the loop began with that code: in another function than the call is in.
+    pub fn place_and_callback(self, profile: &Profile) -> (FrameIndex, Option<FrameIndex>) {
+        let Given { place, callback } = self;
+        let is_other = profile.frames[callback].function != profile.frames[place].function;
+        (place, is_other.then_some(callback))
     }
 }

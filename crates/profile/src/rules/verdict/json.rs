@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use super::words::{Line, Piece, Target};
-use super::{About, Advice, At, Copies, Place, Reason, Verdict};
+use super::{About, Advice, At, Blocks, Copies, Place, Reason, ShortBlocks, Verdict};
 use crate::tables::profile::{FileIndex, FrameIndex, Home, Profile};
 use crate::tables::state::in_words;
 use crate::words::figures::share;
@@ -23,6 +23,8 @@ pub struct VerdictPage<'a> {
     advice: Vec<AdvicePage<'a>>,
     waited_for_work: Option<WaitedPage<'a>>,
     blocks: Option<BlocksPage<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    short_blocks: Option<ShortBlocksPage<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     copies: Vec<CopiesPage<'a>>,
     allocations: Vec<AllocationsPage<'a>>,
@@ -122,6 +124,13 @@ struct BlocksPage<'a> {
 }
 
 #[derive(Serialize)]
+struct ShortBlocksPage<'a> {
+    sum_ns: u64,
+    #[serde(flatten)]
+    blocks: BlocksPage<'a>,
+}
+
+#[derive(Serialize)]
 struct CopiesPage<'a> {
     bytes: u64,
     copies: u64,
@@ -176,12 +185,9 @@ pub fn page<'a>(profile: &'a Profile, verdict: &'a Verdict) -> VerdictPage<'a> {
                 .map(|(frame, wall_ns)| pages.waited(*frame, *wall_ns, waited.whole_ns))
                 .collect(),
         }),
-        blocks: verdict.blocks.as_ref().map(|blocks| BlocksPage {
-            times: blocks.times,
-            longest_ns: blocks.longest_ns,
-            at: pages.frame(blocks.place),
-            expression: pages.expression(blocks.place),
-            callback: blocks.callback.map(|callback| pages.frame(callback)),
+        blocks: verdict.blocks.map(|blocks| pages.blocks(blocks)),
+        short_blocks: verdict.short_blocks.map(|ShortBlocks { times, sum_ns, longest_ns, place, callback }| {
+            ShortBlocksPage { sum_ns, blocks: pages.blocks(Blocks { times, longest_ns, place, callback }) }
         }),
         copies: verdict.copies.iter().map(|copies| pages.copies(*copies)).collect(),
         allocations: verdict.allocations.iter().map(|allocations| pages.allocations(*allocations)).collect(),
@@ -201,6 +207,16 @@ impl<'a> Pages<'a> {
             wall_ns,
             at: frame.map(|frame| self.frame(frame)).unwrap_or_default(),
             expression: frame.and_then(|frame| self.expression(frame)),
+        }
+    }
+
+    fn blocks(&self, Blocks { times, longest_ns, place, callback }: Blocks) -> BlocksPage<'a> {
+        BlocksPage {
+            times,
+            longest_ns,
+            at: self.frame(place),
+            expression: self.expression(place),
+            callback: callback.map(|callback| self.frame(callback)),
         }
     }
 

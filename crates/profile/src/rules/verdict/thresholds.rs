@@ -31,3 +31,6 @@ pub(super) const COPIED_BYTES_MIN: u64 = 50_000_000;
 pub(super) const COPIED_MIN: f64 = 0.2;
 /// A callback of an event loop blocks it when it takes so much CPU, or is so long in calls that block.
 pub(super) const BLOCKS_NS_MIN: u64 = 50_000_000;
+/// Calls that block for less than that, and for so long at least, are told where together they are so much of the thread's wall time.
+pub(super) const SHORT_BLOCK_NS_MIN: u64 = 5_000_000;
+pub(super) const SHORT_BLOCKS_MIN: f64 = 0.2;

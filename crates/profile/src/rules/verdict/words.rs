@@ -8,7 +8,7 @@ use super::blocks::Blocks;
 use super::copies::Copies;
 use super::place::{About, Advice, At, Import, Place, Wait};
 use super::thresholds::{SAMPLES_MIN, TIME_NS_MIN};
-use super::{Reason, Verdict, WaitedForWork};
+use super::{Reason, ShortBlocks, Verdict, WaitedForWork};
 use crate::rules::pace::higher_rate;
 use crate::rules::warnings::masked;
 use crate::tables::file_names::FileNames;
@@ -96,6 +96,7 @@ impl Verdict {
         details.extend(self.close());
         details.extend(self.waited_for_work.as_ref().map(|waited| words.waited_for_work(waited)));
         details.extend(self.blocks.as_ref().map(|blocks| words.blocks(blocks)));
+        details.extend(self.short_blocks.as_ref().map(|blocks| words.short_blocks(blocks)));
         details.extend(self.copies.iter().map(|copies| words.copies(copies)));
         details.extend(self.allocations.iter().map(|allocations| words.allocations(allocations)));
         details.extend(masked(profile).map(|warning| Line::from(warning.what().to_string())));
@@ -323,12 +324,24 @@ impl Words<'_> {
     /// `blocks the event loop: at least 5 times, longest 200 ms, in app.py:12 load   time.sleep(0.2), called from app.py:30 answer`
     fn blocks(&self, blocks: &Blocks) -> Line {
         let longest = duration(blocks.longest_ns);
-        let line = Line::text(match blocks.times {
-            1 => format!("blocks the event loop: for {longest}, in "),
-            times => format!("blocks the event loop: at least {} times, longest {longest}, in ", count(times)),
-        })
-        .then(self.at(&At::Expression(Some(blocks.place))));
-        match blocks.callback {
+        let words = match blocks.times {
+            1 => format!("for {longest}"),
+            times => format!("at least {} times, longest {longest}", count(times)),
+        };
+        self.call_that_blocks(&format!("blocks the event loop: {words}, in "), blocks.place, blocks.callback)
+    }
+
+    /// `blocks the event loop briefly: at least 40 times, 712 ms together, longest 19.6 ms, in app.py:12 load   time.sleep(0.02)`
+    fn short_blocks(&self, blocks: &ShortBlocks) -> Line {
+        let ShortBlocks { times, sum_ns, longest_ns, place, callback } = *blocks;
+        let (times, sum, longest) = (count(times), duration(sum_ns), duration(longest_ns));
+        let words = format!("at least {times} times, {sum} together, longest {longest}");
+        self.call_that_blocks(&format!("blocks the event loop briefly: {words}, in "), place, callback)
+    }
+
+    fn call_that_blocks(&self, before: &str, place: FrameIndex, callback: Option<FrameIndex>) -> Line {
+        let line = Line::text(before).then(self.at(&At::Expression(Some(place))));
+        match callback {
             Some(callback) => line.and(", called from ").then(self.name(Some(callback))),
             None => line,
         }
