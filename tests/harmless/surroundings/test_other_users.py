@@ -1,5 +1,6 @@
 """Programs of another user below root's genba: `setpriv`, a static launcher, `subprocess` with `user=`. They cannot open the recording by its path, and are in it."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -31,10 +32,11 @@ def burn(seconds):
     while time.process_time() < until: sum(range(3000))
 def of_another_user(): burn(0.3)
 def in_its_child(): burn(0.2)
-recording, = sys.argv[1:]
+recording, *program = sys.argv[1:]
 try: os.open(recording, os.O_WRONLY | os.O_APPEND)
 except OSError: print(os.getresuid(), sorted(os.listdir("/proc/self/fd"))[:3])
 of_another_user()
+if program: os.posix_spawn(program[0], program, os.environ), os.wait()
 child = os.fork()
 if child == 0:
     in_its_child()
@@ -81,10 +83,11 @@ def test_they_load_the_library(open_folder: Path, launcher: str) -> None:
         pytest.skip("no Python here that every user may execute")
     (open_folder / "work.py").write_text(WORK)
     recording = open_folder / "nobody's.genba"
-    words = [python, str(open_folder / "work.py"), str(recording)]
+    (open_folder / "becomes.c").write_text(STATIC)
+    subprocess.run(["gcc", "-static", "-o", "becomes", "becomes.c"], cwd=open_folder, check=True)
+    # The other user's process starts one that cannot be followed, which is counted as any other.
+    words = [python, str(open_folder / "work.py"), str(recording), str(open_folder / "becomes")]
     if launcher == "static":
-        (open_folder / "becomes.c").write_text(STATIC)
-        subprocess.run(["gcc", "-static", "-o", "becomes", "becomes.c"], cwd=open_folder, check=True)
         words = ["sh", "-c", 'exec "$0" "$@"', str(open_folder / "becomes"), *words]
     else:
         words = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *words]
@@ -96,6 +99,8 @@ def test_they_load_the_library(open_folder: Path, launcher: str) -> None:
     assert (done.returncode, done.stderr) == (0, ""), done
     stacks = genba_said("export", recording, "--to", "collapsed", "-o", "-")
     assert "of_another_user" in stacks and "in_its_child" in stacks, stacks
+    rows = json.loads(genba_said("report", recording, "--format", "json"))["not_followed"]
+    assert {(row["reason"], row["count"]) for row in rows} == {("static", 1 + (launcher == "static"))}, rows
     modes = {place.name: place.stat().st_mode & 0o777 for place in (open_folder / "cache/genba").iterdir() if place.is_dir()}
     assert all(mode & 0o077 == 0 for mode in modes.values()), modes
     assert (open_folder / "cache/genba").stat().st_mode & 0o777 == 0o711

@@ -79,6 +79,14 @@ pub fn open(named: &session::Table) {
     if file.identity() != Some(identity) {
         return;
     }
+    open_from(&file);
+}
+
+/// Maps the table from genba's hand, where there is none yet. In the sampler's thread, before it takes a place.
+pub fn open_from(file: &Descriptor) {
+    if table().is_some() {
+        return;
+    }
     // SAFETY: the descriptor is open until the end of this function.
     let Some(mapped) = genba_bells::map(unsafe { BorrowedFd::borrow_raw(file.number()) }) else { return };
     TABLE.store((&raw const *mapped).cast_mut(), SeqCst);

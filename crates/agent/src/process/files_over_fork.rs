@@ -9,6 +9,7 @@
 //! the child's, are born into a table that holds them. Whether the path still leads there the sampler asks: a file server that is gone holds
 //! up the sampler, for which a fork waits a bounded time, and not the fork.
 
+use crate::process::bells;
 use crate::process::life;
 use crate::process::session::Table;
 use crate::system::descriptor::{Descriptor, Identity};
@@ -103,7 +104,8 @@ pub fn recording_at(path: &CStr) -> Option<Descriptor> {
     Descriptor::open_at(None, path, FOR_BLOCKS | libc::O_NONBLOCK).ok().filter(Descriptor::is_regular)
 }
 
-/// The same from genba's hand, if it is the run's: another one may have begun in this process since. It may wait.
+/// The same from genba's hand, if it is the run's: another one may have begun in this process since. With it comes the run's table, which this
+/// process could not open either. It may wait.
 #[must_use]
 pub fn recording_by_door(path: &CStr) -> Option<Descriptor> {
     // SAFETY: set once, never freed.
@@ -113,7 +115,9 @@ pub fn recording_by_door(path: &CStr) -> Option<Descriptor> {
     }
     let (name, secret) = door.path.split_once(',')?;
     let recording = Identity { device: door.device, inode: door.inode };
-    Descriptor::asked_for(name.as_bytes(), secret.as_bytes(), ANSWER_MS, recording)
+    let (recording, table) = Descriptor::asked_for(name.as_bytes(), secret.as_bytes(), ANSWER_MS, recording)?;
+    table.iter().for_each(bells::open_from);
+    Some(recording)
 }
 
 const UNKNOWN: Identity = Identity { device: 0, inode: 0 };

@@ -293,10 +293,15 @@ impl Descriptor {
         None
     }
 
-    /// The file of that identity, when who listens at the abstract name `name` sends it in answer to `words`. Each step waits at most `wait_ms`,
+    /// The file of that identity, and one more if there is one, when who listens at the abstract name `name` sends it in answer to `words`. Each step waits at most `wait_ms`,
     /// less than a second.
     #[must_use]
-    pub fn asked_for(name: &[u8], words: &[u8], wait_ms: i64, identity: Identity) -> Option<Descriptor> {
+    pub fn asked_for(
+        name: &[u8],
+        words: &[u8],
+        wait_ms: i64,
+        identity: Identity,
+    ) -> Option<(Descriptor, Option<Descriptor>)> {
         // Strangers may send, too. A call with a time limit ends at any signal, also at libc's own, by which each thread becomes another user.
         const TRIES_MAX: usize = 4;
         let (socket, _) = Descriptor::receiver()?;
@@ -330,7 +335,7 @@ impl Descriptor {
         }
         for _ in 0..TRIES_MAX {
             match socket.receive(0) {
-                Some((_, [Some(found), None])) if found.identity() == Some(identity) => return Some(found),
+                Some((_, [Some(found), other])) if found.identity() == Some(identity) => return Some((found, other)),
                 None if errno::get() != libc::EINTR => return None,
                 _ => {}
             }

@@ -123,7 +123,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     };
     let mut output = options.output(&program.stem, &program.words())?;
     let bells = bells::Bells::create();
-    let door = door::Door::open(&output.path);
+    let door = door::Door::open(&output.path, bells.as_ref().and_then(bells::Bells::file));
     let heap = room.as_ref().zip(wishes).map(|(room, wishes)| room.wishes(wishes));
     let session = Session {
         heap,

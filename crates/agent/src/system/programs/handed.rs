@@ -37,7 +37,7 @@ pub fn keep(session: &str) {
     }
 }
 
-/// Where programs that cannot be followed are counted. Before `main`.
+/// Where programs that cannot be followed are counted.
 pub fn count_in(programs: &'static Programs) {
     PROGRAMS.store((&raw const *programs).cast_mut(), SeqCst);
 }

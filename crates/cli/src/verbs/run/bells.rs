@@ -28,6 +28,11 @@ impl Bells {
         Some(Bells { file, device: found.st_dev, inode: found.st_ino })
     }
 
+    /// For processes that cannot open it by its name.
+    pub fn file(&self) -> Option<OwnedFd> {
+        self.file.try_clone().ok()
+    }
+
     pub fn chain(&self) -> Chain {
         Chain(genba_bells::map(self.file.as_fd()).zip(own_namespace()))
     }

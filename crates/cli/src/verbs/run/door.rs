@@ -1,4 +1,4 @@
-//! The run's door: a process that cannot open the recording by its path asks here for it. What root starts may go on as a user who cannot come
+//! The run's door: a process that cannot open the recording by its path asks here for it, and gets the table of bells with it. What root starts may go on as a user who cannot come
 //! near root's files, or in another root folder.
 //! Owns: the socket, and the thread that answers for as long as genba runs. Never: gives the recording to anybody who cannot say this run's
 //! secret, or to be read. Whoever has it may write there, and cut it: the kernel knows no right to append alone.
@@ -7,7 +7,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, IoSlice};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::os::unix::net::{SocketAddr, UnixDatagram};
@@ -22,6 +22,7 @@ use crate::files::cache_folder::is_root;
 pub struct Door {
     socket: UnixDatagram,
     recording: File,
+    bells: Option<OwnedFd>,
     name: String,
     /// Abstract names can be listed by everybody. A process of the run has this from its environment.
     secret: String,
@@ -30,7 +31,7 @@ pub struct Door {
 impl Door {
     /// `None`: genba is not root's, whose programs alone become another user's, or has no such socket. Then processes that cannot open the
     /// recording are named as not followed.
-    pub fn open(recording: &Path) -> Option<Door> {
+    pub fn open(recording: &Path, bells: Option<OwnedFd>) -> Option<Door> {
         if !is_root() {
             return None;
         }
@@ -38,7 +39,7 @@ impl Door {
         let recording = OpenOptions::new().append(true).custom_flags(flags).open(recording).ok()?;
         let name = format!("genba-{}", random()?);
         let socket = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&name).ok()?).ok()?;
-        Some(Door { socket, recording, name, secret: random()? })
+        Some(Door { socket, recording, bells, name, secret: random()? })
     }
 
     /// What the agent finds it by.
@@ -66,10 +67,11 @@ impl Door {
     fn hand_to(&self, from: &SocketAddr) -> Option<()> {
         let to = SocketAddrUnix::new_abstract_name(from.as_abstract_name()?).ok()?;
         let own = self.opened_anew();
-        let recording = [own.as_ref().unwrap_or(&self.recording).as_fd()];
-        let mut room = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let recording = own.as_ref().unwrap_or(&self.recording).as_fd();
+        let files: Vec<_> = [recording].into_iter().chain(self.bells.as_ref().map(AsFd::as_fd)).collect();
+        let mut room = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
         let mut control = SendAncillaryBuffer::new(&mut room);
-        control.push(SendAncillaryMessage::ScmRights(&recording));
+        control.push(SendAncillaryMessage::ScmRights(&files));
         let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
         sendmsg_addr(&self.socket, &to, &[IoSlice::new(b"\0")], &mut control, flags).ok().map(drop)
     }
