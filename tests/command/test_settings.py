@@ -105,7 +105,7 @@ def test_allocations_are_a_setting_of_run_alone(tmp_path: Path) -> None:
     assert "alloc" not in shown(tmp_path, "attach", "--show-config", "1", variables=variables)
     done = genba(tmp_path, "attach", "4000000", variables=variables)
     assert (done.returncode, done.stderr.splitlines()[0]) == (1, "error: there is no process 4000000")
-    offered = {verb: "--alloc" in genba(tmp_path, verb, "--help").stdout for verb in ("run", "attach")}
+    offered = {verb: "\n      --alloc" in genba(tmp_path, verb, "--help").stdout for verb in ("run", "attach")}
     assert offered == {"run": True, "attach": False}
     done = genba(tmp_path, "attach", "--alloc", "4000000")
     assert (done.returncode, done.stderr.splitlines()[0]) == (2, "error: attach cannot record allocated bytes yet")
