@@ -36,11 +36,6 @@ impl Names<'_> {
         answers
     }
 
-    /// Whether an answer needed the instructions of the whole file, which take longer to read than all else.
-    pub fn has_read_code(&self) -> bool {
-        self.flow.get().is_some()
-    }
-
     /// How many functions the unwind table has.
     pub fn function_count(&self) -> usize {
         self.extents().all().len()

@@ -17,16 +17,20 @@ struct Limits {
     functions: usize,
     /// Of `.debug_info`.
     info_bytes: usize,
-    /// A file with fewer functions, and with less of `.debug_info`, is small: a few milliseconds for all of it.
-    small_functions: usize,
-    small_info_bytes: usize,
+    /// A file with fewer functions, and with less of `.debug_info`, is learned whole at once: that takes a few milliseconds.
+    functions_in_parts_min: usize,
+    info_bytes_in_parts_min: usize,
 }
 
-const LIMITS: Limits =
-    Limits { functions: 200_000, info_bytes: 32 << 20, small_functions: 4_096, small_info_bytes: 256 << 10 };
-/// A file that is hit at no more new places is hardly used: the rest would be learned for nothing.
+const LIMITS: Limits = Limits {
+    functions: 200_000,
+    info_bytes: 32 << 20,
+    functions_in_parts_min: 4_096,
+    info_bytes_in_parts_min: 256 << 10,
+};
+/// A large file that is hit at no more new places is hardly used: the rest would be learned for nothing.
 const NEW_PLACES_FEW: usize = 16;
-/// So often a part of a file is learned. Then it is in use again and again.
+/// So often a part of such a file is learned. Then it is in use again and again.
 const PARTS_MAX: u32 = 3;
 
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -63,7 +67,7 @@ impl Facts {
         pieces::index_of(&self.places, address).is_some() || self.in_no_unit.binary_search(&address).is_ok()
     }
 
-    /// Adds all that the files tell; of very large ones, and of those that are hardly used, what they tell of `addresses`.
+    /// Adds all that the files tell; of very large ones, and of large ones that are hardly used, what they tell of `addresses`.
     pub fn learn(&mut self, names: &Names<'_>, addresses: &BTreeSet<u64>) {
         self.learn_within(&LIMITS, names, addresses);
     }
@@ -71,8 +75,21 @@ impl Facts {
     fn learn_within(&mut self, limits: &Limits, names: &Names<'_>, addresses: &BTreeSet<u64>) {
         let sections = names.debug_sections();
         if !self.has_all_functions {
-            let info_bytes = sections.as_ref().map(DebugSections::info_bytes);
-            self.learn_functions(limits, names, info_bytes, addresses);
+            let new: BTreeSet<u64> =
+                addresses.iter().copied().filter(|&address| !self.is_known_function(address)).collect();
+            let functions = names.function_count();
+            let info_bytes = sections.as_ref().map_or(0, DebugSections::info_bytes);
+            let is_large = functions >= limits.functions_in_parts_min || info_bytes >= limits.info_bytes_in_parts_min;
+            let is_hardly_used = new.len() <= NEW_PLACES_FEW && self.parts < PARTS_MAX;
+            // What every run hits, each hits at other places.
+            let is_in_parts = is_large && is_hardly_used && !names.is_of_every_run();
+            if functions > limits.functions || is_in_parts {
+                self.learn_part(names, &new);
+            } else {
+                self.functions = c_functions::pieces_of(&names.answers(None));
+                self.in_no_function = Vec::new();
+                self.has_all_functions = true;
+            }
         }
         match sections {
             Some(sections) => {
@@ -83,34 +100,6 @@ impl Facts {
             }
             None => self.has_all_units = true,
         }
-    }
-
-    /// All functions, or those that have `addresses`. `info_bytes`: of its debug information, if it has any.
-    fn learn_functions(
-        &mut self,
-        limits: &Limits,
-        names: &Names<'_>,
-        info_bytes: Option<usize>,
-        addresses: &BTreeSet<u64>,
-    ) {
-        let new: BTreeSet<u64> =
-            addresses.iter().copied().filter(|&address| !self.is_known_function(address)).collect();
-        let functions = names.function_count();
-        let is_too_large = functions > limits.functions;
-        let is_small = functions < limits.small_functions && info_bytes.unwrap_or(0) < limits.small_info_bytes;
-        let is_hardly_used = !addresses.is_empty() && new.len() <= NEW_PLACES_FEW && self.parts < PARTS_MAX;
-        // What every run hits, each hits at other places. A small file with debug information is often one unit.
-        let is_in_parts = is_hardly_used && !names.is_of_every_run() && !(is_small && info_bytes.is_some());
-        if is_too_large || is_in_parts {
-            self.learn_part(names, &new);
-            // Where the code of a small file was read, most of the work is done.
-            if is_too_large || !(is_small && names.has_read_code()) {
-                return;
-            }
-        }
-        self.functions = c_functions::pieces_of(&names.answers(None));
-        self.in_no_function = Vec::new();
-        self.has_all_functions = true;
     }
 
     /// The functions that have the addresses `new`, of which nothing is known yet.
@@ -200,7 +189,7 @@ mod tests {
     }
 
     /// As if each file were large.
-    const IN_PARTS: Limits = Limits { small_functions: 0, ..LIMITS };
+    const IN_PARTS: Limits = Limits { functions_in_parts_min: 0, ..LIMITS };
 
     #[test]
     fn a_large_file_that_is_hardly_used_is_learned_in_parts_and_then_whole() {
@@ -226,21 +215,6 @@ mod tests {
         let mut many = Facts::default();
         many.learn_within(&IN_PARTS, &names, &(0x1270..0x12a0).collect());
         assert!(many.has_all_functions);
-    }
-
-    #[test]
-    fn a_small_file_is_learned_whole_when_its_code_was_read() {
-        let learn = |facts: &mut Facts, address: u64| {
-            facts.learn(&Names::new(SHOP, None, &[]).unwrap(), &BTreeSet::from([address]));
-            assert!(facts.cover(&BTreeSet::from([address])), "{address:x}");
-        };
-        let mut facts = Facts::default();
-        // Named by a table of Python's.
-        learn(&mut facts, 0x13a5);
-        assert!(!facts.has_all_functions);
-        // No table names it: who calls it may.
-        learn(&mut facts, 0x1291);
-        assert!(facts.has_all_functions);
     }
 
     const HITS_ONLY: Limits = Limits { functions: 0, info_bytes: 0, ..LIMITS };
