@@ -189,12 +189,6 @@ impl<'a> Names<'a> {
         DebugSections::of(&self.image, libc).or_else(|| DebugSections::of(self.debug.as_ref()?, libc))
     }
 
-    /// Whether the file is CPython itself (its library, or its program), the C library or its loader: every run hits these.
-    pub fn is_of_every_run(&self) -> bool {
-        let exports = |name| self.image.exported(name).is_some();
-        self.interpreter().is_some() || exports("__libc_start_main") || exports("_rtld_global")
-    }
-
     /// First address of every function of the unwind table.
     pub fn function_starts(&self) -> impl Iterator<Item = u64> + '_ {
         self.extents().all().iter().map(|extent| extent.start)

@@ -49,21 +49,12 @@ struct Rows {
 
 /// `answers` as `Names::answers` gives them: sorted, without overlap.
 pub fn pieces_of(answers: &[Answer]) -> Vec<Piece> {
-    pieces_with(STRETCHES_OF_PIECE, answers)
-}
-
-/// The same of some addresses: a piece each, because what lies between two of them may be known later.
-pub fn pieces_of_some(answers: &[Answer]) -> Vec<Piece> {
-    pieces_with(1, answers)
-}
-
-fn pieces_with(stretches: usize, answers: &[Answer]) -> Vec<Piece> {
     let piece_of = |answers: &[Answer]| {
         let (first, last) = (answers.first()?, answers.last()?);
         let (start, end) = (first.stretch.start, last.stretch.end);
         Some(Piece { start, end, rows: rows_of(answers, start).encode_to_vec() })
     };
-    answers.chunks(stretches).filter_map(piece_of).collect()
+    answers.chunks(STRETCHES_OF_PIECE).filter_map(piece_of).collect()
 }
 
 fn rows_of(answers: &[Answer], start: u64) -> Rows {

@@ -73,7 +73,7 @@ fn learn(root: &Root, Unknown { module, hit, kept }: &Unknown<'_>) -> Found {
         hit.known.iter().map(|(&address, name)| KnownFunction { address, name }).collect();
     let Ok(names) = Names::new(&files.image, files.debug.as_deref(), &known) else { return Found::default() };
     facts.learn(&names, &hit.inside);
-    if let Some(kept) = kept {
+    if let Some(kept) = kept.as_ref().filter(|_| facts.can_be_kept()) {
         kept.write(&facts, files.looked_for);
     }
     found_in(&facts, module, hit)

@@ -13,7 +13,7 @@ use crate::finish::facts::Facts;
 use crate::finish::pieces::Piece;
 
 /// Begins a file; changes with its layout.
-const MAGIC: [u8; 8] = *b"genba n3";
+const MAGIC: [u8; 8] = *b"genba n2";
 const BEGIN_BYTES: usize = MAGIC.len() + 2 * size_of::<u32>();
 
 #[derive(Clone, PartialEq, Message)]
@@ -30,10 +30,6 @@ struct Head {
     functions: Directory,
     #[prost(message, required, tag = "6")]
     places: Directory,
-    #[prost(uint64, repeated, tag = "7")]
-    in_no_function: Vec<u64>,
-    #[prost(uint32, tag = "8")]
-    parts: u32,
 }
 
 /// A column each; one entry a piece.
@@ -78,8 +74,6 @@ pub fn encode(facts: &Facts, looked_for: Vec<LookedFor>) -> Vec<u8> {
         in_no_unit: facts.in_no_unit.clone(),
         functions: Directory::of(&facts.functions),
         places: Directory::of(&facts.places),
-        in_no_function: facts.in_no_function.clone(),
-        parts: facts.parts,
     };
     let head = head.encode_to_vec();
     let mut bytes = MAGIC.to_vec();
@@ -129,8 +123,6 @@ impl<Read: Fn(u64, usize) -> Option<Vec<u8>>> KeptFile<Read> {
         Some(Facts {
             has_all_functions: self.head.has_all_functions,
             functions: self.pieces(functions, self.pieces_offset, addresses)?,
-            in_no_function: self.head.in_no_function.clone(),
-            parts: self.head.parts,
             has_all_units: self.head.has_all_units,
             places: self.pieces(places, self.pieces_offset + functions.all_bytes(), addresses)?,
             in_no_unit: self.head.in_no_unit.clone(),
@@ -192,8 +184,6 @@ mod tests {
         Facts {
             has_all_functions: true,
             functions: vec![piece(100, 200), piece(250, 300), piece(300, 400)],
-            in_no_function: vec![7, 220],
-            parts: 2,
             has_all_units: false,
             places: vec![piece(100, 180), piece(280, 350)],
             in_no_unit: vec![250, 251],
