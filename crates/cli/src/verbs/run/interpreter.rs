@@ -302,6 +302,12 @@ impl Advice<'_> {
         if self.program.path.file_name() == Some(OsStr::new("su")) {
             return "when it starts Python, put genba into su's command: su USER -c 'genba run COMMAND'".to_owned();
         }
+        if self.program.path.file_name().is_some_and(|name| name == "gosu" || name == "su-exec") {
+            // The user comes first.
+            let words = self.words_of_target();
+            let (user, command) = words.split_once(' ').unwrap_or(("USER", "COMMAND"));
+            return format!("put genba behind the user: {} {user} genba run {command}", self.program.name.display());
+        }
         let plain = self.program.arguments.first().is_some_and(|word| !word.as_bytes().starts_with(b"-"));
         let behind = if plain { self.words_of_target() } else { "…".to_owned() };
         let name = self.program.name.display();

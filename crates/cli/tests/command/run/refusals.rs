@@ -149,6 +149,18 @@ fn static_and_static_pie() {
               hint: when it starts Python, put genba behind it: launch genba run …
         "#]],
     );
+    sandbox.program("bin/gosu", &fixed.bytes());
+    sandbox.check(
+        "run gosu somebody python3 app.py",
+        expect![[r#"
+            exit code 1
+            stdout
+            stderr
+              error: cannot record [box]/bin/gosu: it is a static program
+                it has no loader, so LD_PRELOAD does nothing and no library can be added
+              hint: put genba behind the user: gosu somebody genba run python3 app.py
+        "#]],
+    );
 }
 
 #[test]
