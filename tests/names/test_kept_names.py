@@ -1,12 +1,14 @@
 """What was learned of a library is kept from one run to the next: names stay right whatever becomes of the files that hold it."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from recording import REPOSITORY, Run, Workshop
+import interpreters
+from recording import REPOSITORY, Run, Workshop, binary
 
 
 # Who copies in a slice of bytes: which of them are functions of their own, and have a name of their own, differs between builds.
@@ -44,6 +46,15 @@ def test_kept_names_are_those_of_the_first_run(cold: Workshop) -> None:
     # What the first run learned was enough: nothing of it was written again.
     after = {file.name: file.stat().st_mtime_ns for file in kept(cold)}
     assert [(name, after[name]) for name, _ in before] == before
+
+
+def test_a_home_without_a_folder_for_them_gets_one(tmp_path: Path) -> None:
+    """Root's library is in another folder: nothing else makes this one."""
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    words = ["--python", interpreters.from_pyenv()[-1].path, REPOSITORY / "casebook/bytes-slice/slow.py", SLICES]
+    command = [binary(), "run", "--quiet", "-o", tmp_path / "app.genba", *words]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and any((tmp_path / ".cache/genba/names").iterdir()), done.stderr
 
 
 def test_damaged_files_are_learned_anew(cold: Workshop) -> None:

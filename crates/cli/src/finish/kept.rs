@@ -34,7 +34,7 @@ pub struct Kept {
 impl Kept {
     /// `None`: there is no folder to keep them in, or no file of this module. `known`: what the dynamic linker told of it.
     pub fn of(root: &Root, module: &HitModule, known: &BTreeMap<u64, String>) -> Option<Kept> {
-        let folder = folders().find(|folder| is_private(folder))?.join("names");
+        let folder = folders().find(|folder| can_be_used(folder))?.join("names");
         Kept::in_folder(folder, root, module, known)
     }
 
@@ -98,6 +98,12 @@ impl Kept {
             make_room(&self.folder, FOLDER_BYTES_MAX);
         }
     }
+}
+
+/// Made where it is missing: root's library is in another folder, so that nobody else may have made this one.
+fn can_be_used(cache: &Path) -> bool {
+    let _ = DirBuilder::new().recursive(true).mode(0o700).create(cache);
+    is_private(cache)
 }
 
 fn is_private(folder: &Path) -> bool {
