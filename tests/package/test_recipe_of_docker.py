@@ -7,12 +7,13 @@ import shlex
 import shutil
 import signal
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from recipes import COMES_UP_SECONDS, blocks, commands, environment, follow, of_a_run, running
-from recording import Workshop
+from recording import Workshop, binary, genba_said
 from running_program import until
 
 # It has something to show when it says that it is ready, and goes on until it is asked to end, as a server does.
@@ -25,6 +26,24 @@ until = time.process_time() + 0.5
 while time.process_time() < until: prices()
 print("ready", flush=True)
 while True: prices()
+"""
+# It ends by itself.
+SHORT = """
+import os, time
+def prices():
+    return sum(number % 7 for number in range(10_000))
+while time.process_time() < 0.5: prices()
+print(os.getuid())
+"""
+# As gosu: a program without a loader, which goes on as another user.
+GOSU = """
+#include <grp.h>
+#include <unistd.h>
+int main(int count, char **words) {
+    if (count < 3 || setgroups(0, 0) || setgid(65534) || setuid(65534)) return 8;
+    execvp(words[2], words + 2);
+    return 9;
+}
 """
 CONTAINER = ["unshare", "--pid", "--mount", "--fork", "--kill-child", "--mount-proc"]
 # All that is mounted, as in an image whose files nobody may write, but for one folder.
@@ -104,3 +123,40 @@ def test_a_container_that_runs_already(shell: dict[str, str], tmp_path: Path) ->
         assert len(list(tmp_path.glob("*.genba"))) == 1
         os.kill(pid, signal.SIGTERM)
         assert container.wait(timeout=60) == 5, (tmp_path / "said").read_text()
+
+
+@pytest.fixture
+def image() -> Iterator[Path]:
+    """Every user may look into it, and root alone into its volume."""
+    folder = Path("/tmp") / f"genba-image-{os.getpid()}"
+    folder.mkdir(mode=0o755)
+    (folder / "data").mkdir(mode=0o700)
+    (folder / "python").symlink_to("/usr/bin/python3")
+    (folder / "app.py").write_text(SHORT)
+    (folder / "gosu.c").write_text(GOSU)
+    (folder / "docker-entrypoint.sh").write_text('#!/bin/sh\nexec gosu app "$@"\n')
+    (folder / "docker-entrypoint.sh").chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def test_an_entrypoint_that_gives_up_root(image: Path) -> None:
+    if not Path("/usr/bin/python3").exists():
+        pytest.skip("no Python here that every user may execute")
+    subprocess.run(["gcc", "-static", "-o", "gosu", "gosu.c"], cwd=image, check=True)
+    [entrypoint] = [json.loads(found) for text in blocks("docker") for found in re.findall(r"^ *ENTRYPOINT (\[.*\])$", text, re.MULTILINE)]
+    [by_a_shell] = [shlex.split(command) for command in commands("docker") if "gosu" in command]
+    environment = {"PATH": f"{image}:{binary().parent}:/usr/bin:/bin", "HOME": "/root", "XDG_CACHE_HOME": str(image / "cache")}
+
+    def said(words: list[str]) -> subprocess.CompletedProcess[str]:
+        words = [word.replace("/data/", f"{image}/data/") for word in words]
+        return subprocess.run(words, cwd=image, env=environment, capture_output=True, text=True, timeout=60)
+
+    for words, recording in (([*entrypoint, "python", "app.py"], image / "data/app.genba"), (by_a_shell, image / "sh.genba")):
+        done = said(words)
+        assert (done.returncode, done.stdout) == (0, "65534\n"), done.stderr
+        report = " ".join(genba_said("report", recording).split())
+        assert "prices" in report and "not followed: " in report and "/gosu (static)" in report, report
+    refused = said(["genba", "run", *by_a_shell[-1].split()[1:]])
+    assert refused.returncode == 1 and f"cannot record {image}/gosu: it is a static program\n" in refused.stderr, refused.stderr
+    assert "gosu app genba run python app.py" in refused.stderr, refused.stderr
