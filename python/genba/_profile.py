@@ -32,7 +32,8 @@ class Verdict:
     """Why the program takes its time: the third line of the report (`name: words`) and the lines below it (`details`). The same as data:
     `figures`, the sums that the line tells, in nanoseconds where the name ends in `_ns`; `places`, the heaviest first, each with `kind`,
     `share` (0 to 1 of `whole_ns`, which is CPU or wall time: `weight`), `part_ns`, `file`, `line`, `function`; `advice`, each with `kind`;
-    `blocks`, the callbacks that kept the event loop from others, or None. Keys as in `genba report --format json`."""
+    `blocks`, the callbacks that kept the event loop from others, and `short_blocks`, the short ones that did so together, or None;
+    `waited_for_work`, waits that are set apart, or None; `may_be`, names that another run may get. Keys as in `genba report --format json`."""
 
     name: str
     words: str
@@ -43,6 +44,9 @@ class Verdict:
     places: tuple[Mapping[str, Any], ...]
     advice: tuple[Mapping[str, Any], ...]
     blocks: Mapping[str, Any] | None
+    short_blocks: Mapping[str, Any] | None = None
+    waited_for_work: Mapping[str, Any] | None = None
+    may_be: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -180,7 +184,7 @@ class Profile:
     def verdict(self) -> Verdict:
         verdict = self._report["verdict"]
         said = _known(Verdict, verdict)
-        said.update({key: tuple(said[key]) for key in ("details", "places", "advice")})
+        said.update({key: tuple(said[key]) for key in ("details", "places", "advice", "may_be") if key in said})
         return Verdict(**said)
 
     @property
