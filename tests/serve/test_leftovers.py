@@ -100,9 +100,10 @@ def test_recordings_that_are_older_than_keep_are_deleted(servers: Callable[..., 
     server.stop()
     age(server, young, 2 * DAY_MS)
     server.flags = []
-    client = cleared(server, lambda client: not ids(client))
+    # Its content goes behind its row.
+    client = cleared(server, lambda client: not ids(client) and not files_below(server.data / "objects"))
     assert client.get("/api/settings").expect(200).json()["keep_days"] == 1
-    assert server.stop() == 0 and files_below(server.data / "objects") == set() and server.verb("check").returncode == 0
+    assert server.stop() == 0 and server.verb("check").returncode == 0
 
 
 def test_uploads_that_nobody_went_on_with_are_deleted(server: Server, honest: bytes, golden: bytes) -> None:

@@ -89,7 +89,11 @@ fn unpack_in(library: &Carried, folder: &Path) -> Result<PathBuf, String> {
         return Err("ld.so cannot be given a path with `:`, `;`, `$` or a space".to_owned());
     }
     let path = folder.join(library.file_name());
-    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|error| failure::of_system(&error))?;
+    DirBuilder::new()
+        .recursive(true)
+        .mode(if is_root() { 0o711 } else { 0o700 })
+        .create(folder)
+        .map_err(|error| failure::of_system(&error))?;
     check_owned(&fs::symlink_metadata(folder).map_err(|error| failure::of_system(&error))?, true)?;
     let mount = statvfs(folder).map_err(|error| failure::of_system(&error.into()))?;
     if mount.f_flag.contains(StatVfsMountFlags::NOEXEC) {
