@@ -45,11 +45,11 @@ pub fn was_ignored(signal: c_int) -> bool {
 }
 
 /// The signal that this process gets when its parent ends; 0: none. It stays over an exec, and a fork does not hand it on.
-fn at_parents_end() -> libc::c_ulong {
+fn at_parents_end() -> c_int {
     let mut signal: c_int = 0;
     // SAFETY: the kernel writes one number on this stack.
     let is_told = unsafe { libc::prctl(libc::PR_GET_PDEATHSIG, &raw mut signal) } == 0;
-    if is_told { libc::c_ulong::from(signal.cast_unsigned()) } else { 0 }
+    if is_told { signal } else { 0 }
 }
 
 /// Starts `command` as this process was started: with the signals blocked that `mask` blocks, with SIGPIPE and SIGCHLD ignored if they were, without
@@ -68,11 +68,16 @@ pub fn start(command: &mut Command, mask: Mask) -> io::Result<Child> {
     // SAFETY: nothing here handles it.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
     let ignored = [libc::SIGPIPE, libc::SIGCHLD].map(|signal| was_ignored(signal).then_some(signal));
-    let at_parents_end = at_parents_end();
+    let (own, at_parents_end) = (std::process::id(), at_parents_end());
     let as_here = move || {
         if at_parents_end != 0 {
             // SAFETY: plain numbers. If the kernel refuses, the program is started all the same.
-            unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, at_parents_end) };
+            unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::c_ulong::from(at_parents_end.cast_unsigned())) };
+            // SAFETY: as above. An end before that call makes no signal.
+            if unsafe { libc::getppid() }.cast_unsigned() != own {
+                // SAFETY: as above.
+                unsafe { libc::kill(libc::getpid(), at_parents_end) };
+            }
         }
         for signal in ignored.into_iter().flatten() {
             // SAFETY: a signal without a handler.

@@ -129,7 +129,9 @@ impl Buffer {
                 core::ptr::copy_nonoverlapping(length.as_ptr(), self.memory.add(LENGTH_AT), length.len());
             }
         }
-        let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_CLOEXEC | libc::O_NOFOLLOW | libc::O_NOCTTY;
+        // O_NONBLOCK: the open does not wait for a reader where a FIFO has got that name. For a regular file it changes nothing.
+        let flags =
+            libc::O_WRONLY | libc::O_APPEND | libc::O_CLOEXEC | libc::O_NOFOLLOW | libc::O_NOCTTY | libc::O_NONBLOCK;
         // SAFETY: plain system calls; the buffer has `len` bytes.
         unsafe {
             let file = libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags, 0);

@@ -38,8 +38,8 @@ pub struct Session {
     pub notes: Option<Table>,
     /// Where those that are about to be killed are told so.
     pub bells: Option<Table>,
-    /// Where genba hands the recording to processes that cannot open it: the recording, and for a path the name of a socket and what to say there, with
-    /// a comma between.
+    /// Where genba hands the recording to processes that cannot open it: the recording, and for a path the name of a socket and what to say
+    /// there, with a comma between.
     pub door: Option<Table>,
     /// The pid of `genba run`, whose child is the run's first process.
     pub command: Option<u32>,

@@ -293,8 +293,8 @@ impl Descriptor {
         None
     }
 
-    /// The file of that identity, and one more if there is one, when who listens at the abstract name `name` sends it in answer to `words`. Each step waits at most `wait_ms`,
-    /// less than a second.
+    /// The file of that identity, and one more if there is one, when who listens at the abstract name `name` sends it in answer to `words`.
+    /// Each step waits at most `wait_ms`, less than a second.
     #[must_use]
     pub fn asked_for(
         name: &[u8],
@@ -400,10 +400,12 @@ impl Identity {
         unsafe {
             let mut found: libc::stat = core::mem::zeroed();
             let (here, path) = (libc::AT_FDCWD, path.as_ptr());
-            // Before Linux 5.8 the kernel asks for the real user alone, who is the same one where a library can be preloaded.
+            // Before Linux 5.8 the kernel asks for the real user alone, who is the same one where a library can be preloaded. EPERM: the seccomp
+            // filter of an older Docker does not know the newer call.
+            let is_unknown = || matches!(errno::get(), libc::ENOSYS | libc::EPERM);
             let may = libc::stat(path, &raw mut found) == 0
                 && (libc::syscall(libc::SYS_faccessat2, here, path, libc::W_OK, libc::AT_EACCESS) == 0
-                    || errno::get() == libc::ENOSYS && libc::syscall(libc::SYS_faccessat, here, path, libc::W_OK) == 0);
+                    || is_unknown() && libc::syscall(libc::SYS_faccessat, here, path, libc::W_OK) == 0);
             may.then_some(Identity { device: found.st_dev, inode: found.st_ino })
         }
     }

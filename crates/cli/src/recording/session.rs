@@ -39,8 +39,8 @@ pub struct Session {
     pub notes: Option<String>,
     /// Where those that are about to be killed are told so: device, inode and path, with commas between.
     pub bells: Option<String>,
-    /// Where genba hands the recording to processes that cannot open it: its device and inode, the name of a socket and what to say there, with commas
-    /// between.
+    /// Where genba hands the recording to processes that cannot open it: its device and inode, the name of a socket and what to say there, with
+    /// commas between.
     pub door: Option<String>,
 }
 

@@ -94,7 +94,7 @@ fn in_folder(folder: &[u8], file: &[u8]) -> Option<[u8; PATH_BYTES]> {
 fn look_at_path(path: &[u8]) -> Seen {
     match Open::file(path) {
         Some(file) => look_at(file.0, path, 0),
-        // Some systems let nobody but root read `sudo`. What rights it gives is told all the same.
+        // Some systems let nobody but root read `sudo`. Its mode is told all the same, and its capabilities are not.
         None => {
             let gets_rights = Open::unread(path).is_some_and(|file| gets_rights(file.0));
             Seen::of(path, gets_rights.then_some(Reason::Setuid))

@@ -1,5 +1,6 @@
 //! What this process got from `genba run` and hands on: its libraries, its session, the list of programs that cannot have them.
-//! Owns: those three, for the life of the process. Never: changes them after `main` has begun.
+//! Owns: those three, for the life of the process. Never: changes the first two after `main` has begun; the list may come later, with a recording
+//! from genba's hand (files_over_fork.rs).
 
 use crate::system::own_ids::own_pid;
 use crate::system::programs::environment;

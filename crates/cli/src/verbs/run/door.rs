@@ -1,5 +1,5 @@
-//! The run's door: a process that cannot open the recording by its path asks here for it, and gets the table of bells with it. What root starts may go on as a user who cannot come
-//! near root's files, or in another root folder.
+//! The run's door: a process that cannot open the recording by its path asks here for it, and gets the table of bells with it. What root starts may
+//! go on as a user who cannot come near root's files, or in another root folder.
 //! Owns: the socket, and the thread that answers for as long as genba runs. Never: gives the recording to anybody who cannot say this run's
 //! secret, or to be read. Whoever has it may write there, and cut it: the kernel knows no right to append alone.
 //! Partner: crates/agent/src/process/files_over_fork.rs.
