@@ -597,7 +597,7 @@ pub struct Recorder {
     #[prost(uint64, tag = "5")]
     pub wall_ns: u64,
 }
-/// Programs that a process of the run started, or was about to start, and that the agent was not in.
+/// Programs of the run that were not recorded: the agent was not loaded into them, or could not open the recording.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct NotFollowed {
     /// path of the executable; of a long one its end
@@ -606,7 +606,7 @@ pub struct NotFollowed {
     /// why: "musl", "32-bit", … (docs/limits.md)
     #[prost(string, tag = "2")]
     pub reason: ::prost::alloc::string::String,
-    /// how often it was started
+    /// how many times that happened
     #[prost(uint64, tag = "3")]
     pub count: u64,
     /// a CPython was seen in it
