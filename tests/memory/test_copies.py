@@ -1,6 +1,7 @@
 """`genba run --copies`: bytes that memcpy and memmove copied, by expression, in every view."""
 
 import json
+import re
 import time
 
 import pytest
@@ -127,7 +128,8 @@ def test_every_view_has_the_weight(workshop: Workshop, python: Interpreter) -> N
     in_function = sum(branch["total_copied_bytes"] for branch in tree["branches"] if branch["name"] == "of_bytes")
     assert in_function >= 0.97 * known * seen
     lines = genba("lines", made.recording, "--weight", "copied")
-    assert lines.returncode == 0 and "b[1:]" in lines.stdout, lines.stderr
+    assert lines.returncode == 0 and re.search(r"^ *total +CPU +copied +self +line$", lines.stdout, re.MULTILINE), lines
+    assert re.search(r"[kMG]B +[\d.]+ % +\d+ .*b\[1:\]", lines.stdout), lines.stdout
     stacks = made.collapsed_text("--weight", "copied")
     assert sum(int(line.rsplit(" ", 1)[1]) for line in stacks.splitlines()) >= 0.98 * known * seen
     assert sum(made.profile()["samples"]["copied_bytes"]) >= 0.98 * known * seen

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from built import PROGRAMS
 from recipes import COMES_UP_SECONDS, blocks, commands, environment, follow, of_a_run, running
 from recording import Workshop, binary, genba_said
 from running_program import until
@@ -34,16 +35,6 @@ def prices():
     return sum(number % 7 for number in range(10_000))
 while time.process_time() < 0.5: prices()
 print(os.getuid())
-"""
-# As gosu: a program without a loader, which goes on as another user.
-GOSU = """
-#include <grp.h>
-#include <unistd.h>
-int main(int count, char **words) {
-    if (count < 3 || setgroups(0, 0) || setgid(65534) || setuid(65534)) return 8;
-    execvp(words[2], words + 2);
-    return 9;
-}
 """
 CONTAINER = ["unshare", "--pid", "--mount", "--fork", "--kill-child", "--mount-proc"]
 # All that is mounted, as in an image whose files nobody may write, but for one folder.
@@ -133,7 +124,6 @@ def image() -> Iterator[Path]:
     (folder / "data").mkdir(mode=0o700)
     (folder / "python").symlink_to("/usr/bin/python3")
     (folder / "app.py").write_text(SHORT)
-    (folder / "gosu.c").write_text(GOSU)
     (folder / "docker-entrypoint.sh").write_text('#!/bin/sh\nexec gosu app "$@"\n')
     (folder / "docker-entrypoint.sh").chmod(0o755)
     yield folder
@@ -143,7 +133,7 @@ def image() -> Iterator[Path]:
 def test_an_entrypoint_that_gives_up_root(image: Path) -> None:
     if not Path("/usr/bin/python3").exists():
         pytest.skip("no Python here that every user may execute")
-    subprocess.run(["gcc", "-static", "-o", "gosu", "gosu.c"], cwd=image, check=True)
+    subprocess.run(["gcc", "-static", PROGRAMS / "gosu.c", "-o", image / "gosu"], check=True)
     [entrypoint] = [json.loads(found) for text in blocks("docker") for found in re.findall(r"^ *ENTRYPOINT (\[.*\])$", text, re.MULTILINE)]
     [by_a_shell] = [shlex.split(command) for command in commands("docker") if "gosu" in command]
     environment = {"PATH": f"{image}:{binary().parent}:/usr/bin:/bin", "HOME": "/root", "XDG_CACHE_HOME": str(image / "cache")}

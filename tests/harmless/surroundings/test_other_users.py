@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from built import PROGRAMS
 from recording import Workshop, binary, genba_said
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root's programs become another user's")
@@ -16,15 +17,6 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root's programs 
 NOBODY = 65534
 # May read everything, so that it finds its interpreter below root's folders, and write nothing of root's.
 READER = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
-STATIC = """
-#include <unistd.h>
-#include <grp.h>
-int main(int count, char **words) {
-    if (setgroups(0, 0) || setgid(65534) || setuid(65534)) return 8;
-    execv(words[1], words + 1);
-    return 9;
-}
-"""
 WORK = """
 import os, sys, time
 def burn(seconds):
@@ -67,6 +59,36 @@ def test_they_are_recorded(workshop: Workshop) -> None:
         assert profile.sum("samples", lambda row, name=function: name in row.names()) > 0, function
 
 
+ASKS = r"""
+import fcntl, json, os, socket
+[door] = [part for part in os.environ["GENBA_SESSION"].split(";") if part.startswith("door=")]
+device, inode, name, secret = door.removeprefix("door=").split(",")
+def asks(which, words):
+    asker = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    asker.bind(f"\0genba-test-{os.getpid()}-{which}")
+    asker.settimeout(60)
+    asker.sendto(words.encode(), "\0" + name)
+    return asker
+strangers = [asks(0, "0" * len(secret)), asks(1, secret[:-1]), asks(2, "")]
+# One thread answers, in the order of the questions.
+_, files, _, _ = socket.recv_fds(asks(3, secret), 1, 2)
+answered = 0
+for stranger in strangers:
+    stranger.setblocking(False)
+    try: answered += len(socket.recv_fds(stranger, 1, 2)[1])
+    except BlockingIOError: pass
+flags, found = fcntl.fcntl(files[0], fcntl.F_GETFL), os.fstat(files[0])
+is_the_recording = (found.st_dev, found.st_ino) == (int(device), int(inode))
+print(json.dumps([answered, is_the_recording, flags & 3 == os.O_WRONLY, bool(flags & os.O_APPEND)]))
+"""
+
+
+def test_the_recording_is_for_the_secret_alone(workshop: Workshop) -> None:
+    """Names of abstract sockets can be listed by everybody. Who has the secret can write into the recording, and not read it."""
+    run = workshop.run(workshop.write("asks.py", ASKS))
+    assert run.answer() == [0, True, True, True], run.stderr
+
+
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
     folder = Path("/tmp") / f"genba-others-{os.getpid()}"
@@ -83,12 +105,12 @@ def test_they_load_the_library(open_folder: Path, launcher: str) -> None:
         pytest.skip("no Python here that every user may execute")
     (open_folder / "work.py").write_text(WORK)
     recording = open_folder / "nobody's.genba"
-    (open_folder / "becomes.c").write_text(STATIC)
-    subprocess.run(["gcc", "-static", "-o", "becomes", "becomes.c"], cwd=open_folder, check=True)
+    gosu = str(open_folder / "gosu")
+    subprocess.run(["gcc", "-static", PROGRAMS / "gosu.c", "-o", gosu], check=True)
     # The other user's process starts one that cannot be followed, which is counted as any other.
-    words = [python, str(open_folder / "work.py"), str(recording), str(open_folder / "becomes")]
+    words = [python, str(open_folder / "work.py"), str(recording), gosu]
     if launcher == "static":
-        words = ["sh", "-c", 'exec "$0" "$@"', str(open_folder / "becomes"), *words]
+        words = ["sh", "-c", 'exec "$0" "$@"', gosu, "nobody", *words]
     else:
         words = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *words]
     environment = {**os.environ, "XDG_CACHE_HOME": str(open_folder / "cache")}

@@ -6,6 +6,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use genba_profile::shell;
 use object::elf;
 
 use super::executable::{Elf, Executable};
@@ -274,7 +275,7 @@ impl Advice<'_> {
         });
         match (known, self.program.kind) {
             (Some(path), Kind::Interpreter) => {
-                format!("genba run --python {} {}", path.display(), self.words_of_target())
+                format!("genba run --python {} {}", shell::path(&path), self.words_of_target())
             }
             (Some(path), Kind::Command) => format!("start it with {}, which genba knows", path.display()),
             (None, Kind::Interpreter) => format!("install {KNOWN} and name it with --python"),
@@ -316,7 +317,7 @@ impl Advice<'_> {
 
     fn words_of_target(&self) -> String {
         let words: Vec<String> =
-            self.program.arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+            self.program.arguments.iter().map(|word| shell::word(&word.to_string_lossy())).collect();
         words.join(" ")
     }
 }

@@ -150,15 +150,15 @@ fn static_and_static_pie() {
         "#]],
     );
     sandbox.program("bin/gosu", &fixed.bytes());
-    sandbox.check(
-        "run gosu somebody python3 app.py",
+    sandbox.check_command(
+        &mut sandbox.genba(&["run", "gosu", "somebody", "sh", "-c", "python3 app.py"]),
         expect![[r#"
             exit code 1
             stdout
             stderr
               error: cannot record [box]/bin/gosu: it is a static program
                 it has no loader, so LD_PRELOAD does nothing and no library can be added
-              hint: put genba behind the user: gosu somebody genba run python3 app.py
+              hint: put genba behind the user: gosu somebody genba run sh -c 'python3 app.py'
         "#]],
     );
 }
@@ -223,9 +223,11 @@ fn other_rights() {
               hint: install CPython 3.11 to 3.15 and name it with --python
         "#]],
     );
-    sandbox.program("bin/become", &MadeUp::python(Some(GLIBC)).bytes());
-    sandbox.give_away("bin/become");
-    sandbox.mode("bin/become", 0o4755);
+    for name in ["bin/become", "bin/su"] {
+        sandbox.program(name, &MadeUp::python(Some(GLIBC)).bytes());
+        sandbox.give_away(name);
+        sandbox.mode(name, 0o4755);
+    }
     sandbox.check(
         "run become python3 app.py",
         expect![[r#"
@@ -237,9 +239,6 @@ fn other_rights() {
           hint: when it starts Python, put genba behind it: become genba run python3 app.py
     "#]],
     );
-    sandbox.program("bin/su", &MadeUp::python(Some(GLIBC)).bytes());
-    sandbox.give_away("bin/su");
-    sandbox.mode("bin/su", 0o4755);
     sandbox.check(
         "run su somebody -c 'python3 app.py'",
         expect![[r#"
