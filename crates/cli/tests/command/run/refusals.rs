@@ -252,6 +252,17 @@ fn other_rights() {
     );
 }
 
+/// The kernel gives it no other rights.
+#[test]
+fn a_setuid_program_of_the_user_who_starts_it_is_started() {
+    let sandbox = Sandbox::new("setuid-own");
+    sandbox.program("bin/own", &std::fs::read("/bin/true").expect("read a program"));
+    sandbox.mode("bin/own", 0o4755);
+    let done = sandbox.genba(&["run", "own"]).output().expect("genba starts");
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(said.starts_with("error: no Python in the command\n"), "{said}");
+}
+
 #[test]
 fn other_implementations_and_versions_by_name() {
     let sandbox = lonely("by-name");
