@@ -53,26 +53,6 @@ print(json.dumps({
     assert names["processes"][0]["ended"] == "stop"
 
 
-def test_the_verdict_has_what_the_report_has(inside: Inside) -> None:
-    """The keys that JSON leaves out where there is nothing to tell, too."""
-    lines = inside.said(
-        """
-import asyncio, json, time
-async def naps():
-    for _ in range(40):
-        time.sleep(0.02)
-        await asyncio.sleep(0)
-with genba.record("app.genba") as r:
-    asyncio.run(naps())
-verdict = r.profile().verdict
-print(json.dumps({key: getattr(verdict, key) for key in ("name", "blocks", "short_blocks", "waited_for_work", "may_be")}))
-"""
-    )
-    found, page = json.loads(lines[-1]), inside.recording("app.genba").report_json()["verdict"]
-    assert found["short_blocks"]["function"] == "naps", found
-    assert found == {key: page.get(key, [] if key == "may_be" else None) for key in found}
-
-
 def test_read_while_it_goes_on(inside: Inside) -> None:
     inside.said(
         """
