@@ -123,7 +123,10 @@ def few_files(workshop: Workshop) -> Iterator[Path]:
 
 @on("3.13")
 def test_a_full_disk_is_told_once_and_has_files_when_there_is_room(workshop: Workshop, few_files: Path) -> None:
-    text = """
+    # Before the first collection: what that finds would have a file where its walk is read before the disk is full.
+    fill = """
+import sys
+
 folder, made = sys.argv[1], []
 try:
     while len(made) < 100:
@@ -131,6 +134,8 @@ try:
         made.append(f"{folder}/filling-{len(made)}")
 except OSError:
     pass
+"""
+    text = """
 # Two searches at least, which are a second apart.
 end = time.monotonic() + 3
 while time.monotonic() < end:
@@ -142,7 +147,7 @@ collect_until(1, 1_000, folder)
 told(made=len(made), files=files)
 """
     inside = f"{workshop.place.inside}/{few_files.name}"
-    target = [workshop.interpreter.path, workshop.write("app.py", COLLECTING + text), inside]
+    target = [workshop.interpreter.path, workshop.write("app.py", fill + COLLECTING + text), inside]
     process = workshop.start(target, ["-o", f"{inside}/app.genba", "--gc-cycles"], {})
     stdout, stderr = process.communicate(timeout=120)
     assert process.returncode == 0, stderr

@@ -13,7 +13,7 @@ use crate::walk_memory::WalkMemory;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU64, Ordering};
 use genba_python::code_capture::ENTRY_WORDS_MAX;
-use genba_python::stack::walked::{Beyond, Operand, PYTHON_MAX, PythonEnd, PythonWord};
+use genba_python::stack::walked::{Beyond, Operand, PYTHON_WORDS, PythonEnd, PythonWord};
 use genba_python::thread_states::{States, THREAD_STATES_MAX, ThreadHints};
 
 pub const REQUESTS: usize = 64;
@@ -105,7 +105,7 @@ pub struct Answer {
     /// Its ticks from there to the handler's last instruction.
     pub handler_tsc: u64,
     pub native: [NativeFrame; NATIVE_MAX],
-    pub python: [PythonWord; PYTHON_MAX],
+    pub python: [PythonWord; PYTHON_WORDS],
     pub tail: [u64; TAIL_WORDS],
     /// Of a deposit: what it is about.
     pub cause: Cause,
@@ -128,7 +128,7 @@ impl Answer {
         began_tsc: 0,
         handler_tsc: 0,
         native: [NativeFrame { pc: 0, cfa: 0 }; NATIVE_MAX],
-        python: [PythonWord::EMPTY; PYTHON_MAX],
+        python: [PythonWord::EMPTY; PYTHON_WORDS],
         tail: [0; TAIL_WORDS],
         cause: Cause::NONE,
         walk_memory: WalkMemory::EMPTY,

@@ -10,7 +10,7 @@ use genba_python::memory::{Address, Fault, Memory};
 use genba_python::stack::frames::{self, Frames};
 use genba_python::stack::merge::{self, Circumstances, Mark, Python as Entry};
 pub use genba_python::stack::walked::PythonEnd;
-use genba_python::stack::walked::{PYTHON_MAX, PythonEntry, PythonWord};
+use genba_python::stack::walked::{PYTHON_MAX, PYTHON_WORDS, PythonEntry, PythonWord};
 use genba_python::symbols::Symbols;
 use genba_python::thread_states::{self, OwnStates, ThreadHints, in_gc, owner};
 
@@ -107,7 +107,7 @@ pub struct Looker {
     /// The newest thread state of each thread.
     all_states: Vec<Address>,
     tail: Vec<u64>,
-    words: Box<[PythonWord; PYTHON_MAX]>,
+    words: Box<[PythonWord; PYTHON_WORDS]>,
 }
 
 impl Looker {
@@ -122,7 +122,7 @@ impl Looker {
             instructions_apart: None,
             all_states: Vec::new(),
             tail: vec![0; TAIL_WORDS],
-            words: Box::new([PythonWord::EMPTY; PYTHON_MAX]),
+            words: Box::new([PythonWord::EMPTY; PYTHON_WORDS]),
         }
     }
 

@@ -5,7 +5,9 @@
 use crate::code_capture::{self, COMPLETE, Seen, Tail};
 use crate::layout::{CurrentFrame, Layout, OperandLayout};
 use crate::memory::{Address, Fault, Memory};
-use crate::stack::walked::{Beyond, COUNTED_MAX, Operand, PYTHON_MAX, PythonEnd, PythonEntry, PythonWord};
+use crate::stack::walked::{
+    Beyond, COUNTED_MAX, Operand, PYTHON_MAX, PYTHON_WORDS, PythonEnd, PythonEntry, PythonWord,
+};
 
 const OWNER_THREAD: u8 = 0;
 const OWNER_GENERATOR: u8 = 1;
@@ -15,7 +17,7 @@ const SAME_RUN_BYTES_MAX: u64 = 4096;
 
 /// Where the walk writes.
 pub struct Frames<'a> {
-    pub words: &'a mut [PythonWord; PYTHON_MAX],
+    pub words: &'a mut [PythonWord; PYTHON_WORDS],
     pub len: usize,
     pub tail: Tail<'a>,
     pub top_not_begun: bool,
@@ -46,7 +48,7 @@ struct First {
 impl<'a> Frames<'a> {
     /// Of a walk that has not begun. `tail`: takes the descriptions of code objects.
     #[inline(always)]
-    pub fn new(words: &'a mut [PythonWord; PYTHON_MAX], tail: &'a mut [u64]) -> Frames<'a> {
+    pub fn new(words: &'a mut [PythonWord; PYTHON_WORDS], tail: &'a mut [u64]) -> Frames<'a> {
         Frames {
             words,
             len: 0,
@@ -103,9 +105,9 @@ fn walk_or_end<M: Memory>(
     };
     let mut last = (Address::NULL, 0_u64, PythonEntry::NoRoom);
     let mut code_before = Address::NULL;
-    // I-07: each round pushes a word or ends; it ends at PYTHON_MAX.
+    // I-07: each round pushes a word or ends; it ends at PYTHON_MAX, or one word later.
     while !frame.is_null() && frame != base {
-        if out.len == PYTHON_MAX {
+        if out.len >= PYTHON_MAX && !(out.len == PYTHON_MAX && is_first_shim(memory, layout, frame, base) == Ok(true)) {
             out.rest = Some(Rest { frame, codes: [last.0, code_before] });
             return Err(PythonEnd::TooDeep);
         }
@@ -143,15 +145,22 @@ fn walk_or_end<M: Memory>(
             && memory.byte(frame.at(is_entry))? & 1 == 1
             && !cframe.is_null()
         {
-            if let Err(end) = out.push(PythonEntry::Shim { address: cframe.0 }) {
+            if out.len == PYTHON_MAX && !previous.is_null() {
                 out.rest = Some(Rest { frame: previous, codes: [code, code_before] });
-                return Err(end);
+                return Err(PythonEnd::TooDeep);
             }
+            out.push(PythonEntry::Shim { address: cframe.0 })?;
             cframe = previous_cframe(memory, layout, cframe)?;
         }
         frame = previous;
     }
     Ok(())
+}
+
+/// Whether the stack begins with `frame`, and that is a shim. 3.11 has none: an entry frame is its own.
+fn is_first_shim<M: Memory>(memory: &M, layout: &Layout, frame: Address, base: Address) -> Result<bool, Fault> {
+    let previous = memory.address(frame.at(layout.frames.previous))?;
+    Ok((previous.is_null() || previous == base) && memory.byte(frame.at(layout.frames.owner))? >= OWNER_SHIM_MIN)
 }
 
 /// How many frames there are beyond the last word. Behind one that cannot be read there may be more, as behind the bound.

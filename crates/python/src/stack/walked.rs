@@ -5,6 +5,8 @@ use crate::memory::Address;
 
 /// Words for Python frames and shims.
 pub const PYTHON_MAX: usize = 1536;
+/// One more: the shim that every stack begins with cuts none that has room but for it.
+pub const PYTHON_WORDS: usize = PYTHON_MAX + 1;
 /// So many frames are counted beyond the last word: few enough for `IN_HANDLER_NS_MAX` (agent, looks.rs), for they lie beside each other.
 pub const COUNTED_MAX: u32 = 1 << 14;
 

@@ -6,13 +6,15 @@ use crate::words::Words;
 use genba_python::layout::Layout;
 use genba_python::memory::{Address, Fault, Memory};
 use genba_python::stack::frames::{Rest, count};
-use genba_python::stack::walked::{Beyond, COUNTED_MAX, PYTHON_MAX, PythonEnd};
+use genba_python::stack::walked::{Beyond, COUNTED_MAX, PYTHON_MAX, PYTHON_WORDS, PythonEnd};
 use std::collections::HashMap;
 
 const LAYOUT: &Layout = &LAYOUTS[2];
 const OTHER_CODE: Address = Address(REGION + 0x3000);
 const STACK: Address = Address(REGION + 0x10_0000);
 const FRAME_BYTES: u64 = 128;
+/// FRAME_OWNED_BY_CSTACK.
+const SHIM: u64 = 3;
 
 /// From the first frame on nothing can be read but frames that were written.
 struct Stack(Words);
@@ -47,6 +49,23 @@ fn walked(words: &Stack) -> (PythonEnd, usize, Option<Rest>) {
 fn a_stack_that_just_fits_is_whole() {
     let words = stack(PYTHON_MAX as u64, |_| CODE);
     assert_eq!(walked(&words), (PythonEnd::Complete, PYTHON_MAX, None));
+}
+
+#[test]
+fn the_shim_that_a_stack_begins_with_cuts_none() {
+    for (frames, words, end) in [(0, PYTHON_WORDS, PythonEnd::Complete), (1, PYTHON_MAX, PythonEnd::TooDeep)] {
+        let mut stack = stack(PYTHON_MAX as u64 + 1 + frames, |_| CODE);
+        stack.0.0.insert(frame(0).at(LAYOUT.frames.owner).0 & !7, SHIM << (LAYOUT.frames.owner % 8 * 8));
+        let (ended, len, rest) = walked(&stack);
+        assert_eq!((ended, len, rest.is_some()), (end, words, frames > 0), "{frames} more");
+    }
+    // A shim between frames is none of these.
+    let mut stack = stack(PYTHON_MAX as u64 + 2, |_| CODE);
+    stack.0.0.insert(frame(1).at(LAYOUT.frames.owner).0 & !7, SHIM << (LAYOUT.frames.owner % 8 * 8));
+    assert_eq!(
+        walked(&stack),
+        (PythonEnd::TooDeep, PYTHON_MAX, Some(Rest { frame: frame(1), codes: [CODE, Address::NULL] }))
+    );
 }
 
 #[test]

@@ -11,7 +11,7 @@ use genba_python::find::{Found, find};
 use genba_python::lists::ThreadStates;
 use genba_python::memory::{Address, Fault, Memory};
 use genba_python::stack::frames::{Frames, walk};
-use genba_python::stack::walked::{PYTHON_MAX, PythonEnd, PythonEntry, PythonWord};
+use genba_python::stack::walked::{PYTHON_WORDS, PythonEnd, PythonEntry, PythonWord};
 use genba_python::symbols::Symbols;
 
 /// By address; `None`: it could not be read.
@@ -103,7 +103,7 @@ pub fn look<From: Memory + Symbols>(from: &From, tids: &[u32]) -> Option<Look> {
             let layout_fits = fits(from, &python, state);
             let entry = SeenEntry { key: 0.into(), progress: 0.into() };
             let (seen, mut tail) = (Seen { entries: &raw const entry, mask: 0 }, vec![0; 1 << 14]);
-            let mut words = [PythonWord::default(); PYTHON_MAX];
+            let mut words = [PythonWord::default(); PYTHON_WORDS];
             let mut frames = Frames::new(&mut words, &mut tail);
             let end = walk(from, &python.layout, &seen, state, &mut frames);
             let (len, top_not_begun) = (frames.len, frames.top_not_begun);
