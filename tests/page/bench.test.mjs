@@ -51,10 +51,12 @@ test("two commands: the screen's words, the file's numbers, each run", async () 
   assert.equal([...blocks, together].join("\n\n") + "\n", printed);
   assert.equal(await words(page, "[data-how]"), "2 commands, 9 rounds in turns");
 
-  const { ratio, low, high, shown } = exported.results[1].genba.relative;
+  // One run that waited for a CPU may make the other command the faster one of the two.
+  const slower = exported.results.findIndex(({ genba }) => genba.relative !== null);
+  const { ratio, low, high, shown } = exported.results[slower].genba.relative;
   const digits = (value) => value.toFixed(value >= 0.9 && value < 1.1 ? 3 : 2);
   assert.equal(await words(page, "[data-ratios] .figure"), `${digits(ratio)} (${digits(low)} … ${digits(high)})${shown ? "" : ", no difference shown"}`);
-  assert.match(await words(page, "[data-ratios]"), /Times as long as <\/script><b>表, /);
+  assert.ok((await words(page, "[data-ratios]")).includes(`Times as long as ${names[1 - slower]}, `));
 
   // Nine runs beside each other: the pointer in the middle is at the fifth.
   const first = page.locator("[data-command]").first();
