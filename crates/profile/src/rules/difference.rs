@@ -22,7 +22,7 @@ use crate::rules::difference::aligned::{Begins, By, Function, Site, SiteIndex, S
 use crate::rules::difference::certainty::{Busy, Certainty, Estimate, Longer, SAMPLES_MIN, Sums, variance_of_unseen};
 use crate::rules::difference::codebase::Codebase;
 pub use crate::rules::difference::comparable::Run;
-use crate::rules::difference::comparable::{Facts, obstacles, of_any_row_ns, unlike, waited_for_cpu};
+use crate::rules::difference::comparable::{Facts, longer_part, obstacles, of_any_row_ns, unlike, waited_for_cpu};
 use crate::rules::difference::division::{Division, Ways};
 use crate::rules::difference::files::Side;
 use crate::rules::difference::places::{Place, Series, places, whole_run};
@@ -144,9 +144,9 @@ pub fn difference(before: &[Run], after: &[Run], asked: Option<Weight>) -> Diffe
     table.add_up();
     let weight = choice.weight;
     let longest_ns = before.iter().chain(after).map(|run| run.reading.wall_ns()).max().unwrap_or(0);
-    let mut difference = table.settled(choice, longest_ns);
     let facts = |runs: &[Run]| runs.iter().map(Facts::of).collect::<Vec<_>>();
     let (before, after) = (facts(before), facts(after));
+    let mut difference = table.settled(choice, longest_ns, longer_part(&before, &after));
     difference.obstacles = obstacles(&before, &after, weight);
     difference.unlike = unlike(&before, &after);
     if !difference.obstacles.is_empty() {
@@ -337,7 +337,7 @@ impl Table {
         places.into_iter().map(|(place, series)| (aligned(&place), series)).collect()
     }
 
-    fn settled(mut self, choice: Choice, longest_ns: u64) -> Difference {
+    fn settled(mut self, choice: Choice, longest_ns: u64, longer_part: f64) -> Difference {
         // A function with one expression would be the same row twice.
         self.known.retain(|key, known| !matches!(key, Key::Function { .. }) || known.expressions.len() > 1);
         let (runs_before, runs_after) = (self.runs_before as u64, self.runs_after as u64);
@@ -366,7 +366,8 @@ impl Table {
         let (of_any_row_before, of_any_row_after) = self.of_any_row.split_at(self.runs_before);
         let certainty = Certainty::of(&spread_of, &self.whole, compared, self.busy)
             .with_neighbours_in(mean(&self.recorded))
-            .with_uncovered(mean(of_any_row_before), mean(of_any_row_after));
+            .with_uncovered(mean(of_any_row_before), mean(of_any_row_after))
+            .with_longer(longer_part);
         let whole = certainty.estimate(&self.whole, !is_too_few);
         let (mut rows, mut functions) = (Vec::new(), Vec::new());
         let mut largest: Option<(f64, Subject, &Sums)> = None;

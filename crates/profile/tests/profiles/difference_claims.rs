@@ -1,6 +1,6 @@
 //! What a comparison can claim, each kind by programs whose answer is known. Figures that follow from the intervals are other tests'.
 
-use crate::compared::runs;
+use crate::compared::{runs, told};
 use crate::random::Random;
 use genba_profile::difference_view::{Comparison, Run, comparison, text};
 use genba_profile::paint::Paint;
@@ -69,6 +69,30 @@ fn a_row_is_certain_or_open_or_has_too_few_samples() {
     let everything = text::text(&all, None, None, Paint::Plain);
     let few = everything.lines().filter(|line| line.ends_with("   too few samples"));
     assert_eq!(few.count(), 2, "{everything}");
+}
+
+/// Servers: one side was recorded 4 % longer, three times on each, or did twice as much in `f` in 2 % longer.
+#[test]
+fn a_longer_recording_of_a_program_that_went_on_is_no_slow_down() {
+    let three = |first_key: usize, samples: u32, end: &str| {
+        [0, 1, 2].map(|more| alone(first_key + more, samples + more as u32) + end)
+    };
+    let compared = |before: &[String], after: &[String]| {
+        let (before, after) = sides(before, after);
+        let all = comparison(&before, &after, Some(Weight::Cpu));
+        (all.verdict(), told(&all), page(&all))
+    };
+    let (verdict, ..) = compared(&three(1, 900, ""), &three(4, 936, ""));
+    assert!(verdict.starts_with("B takes 4.0 % longer than A"), "they ended by themselves: {verdict}");
+    let (verdict, rows, page) = compared(&three(1, 900, "end duration\n"), &three(4, 936, "end duration\n"));
+    assert!(verdict.starts_with("no difference that these recordings can tell"), "{verdict}");
+    assert!(rows.iter().all(|row| row.ends_with(" open")), "{rows:?}");
+    assert_has(&page, ", of programs that did not end by themselves: each interval is wider for that\n");
+    let of = |key: usize, f: u32, g: u32, more: u32| turns(key, f, g) + &format!("g@app.py:5 x{more}\nend duration\n");
+    let before = [1, 2, 3].map(|key| of(key, 3, 9, 1));
+    let after = [4, 5, 6].map(|key| of(key, 6, 6, 25));
+    let (_, rows, _) = compared(&before, &after);
+    assert!(rows.contains(&"f +480 certain".to_owned()), "{rows:?}");
 }
 
 /// How much runs differ is assumed, shown or measured.

@@ -126,6 +126,9 @@ pub struct Certainty {
     /// By how much the CPU that is in no sample differs, or of wall time the wait for a CPU, in the unit of the weight: a row may have all of it.
     /// More runs do not make it smaller.
     uncovered: f64,
+    /// By which part one side was recorded longer, of programs that went on: a row may have that much more for it. More runs do not make it
+    /// smaller.
+    longer: f64,
     /// Standard errors to each side of a change.
     factor: f64,
     /// For each number of runs a side, from `ADVISED_RUNS_MIN` on. More runs tell less.
@@ -193,6 +196,7 @@ impl Certainty {
             is_shown,
             exchange,
             uncovered: 0.0,
+            longer: 0.0,
             factor,
             tell: tell.collect(),
         }
@@ -211,6 +215,12 @@ impl Certainty {
         Certainty { uncovered: (before - after).abs(), ..self }
     }
 
+    /// `part`: of any row's time, which a side has for its longer recording alone.
+    #[must_use]
+    pub fn with_longer(self, part: f64) -> Certainty {
+        Certainty { longer: part, ..self }
+    }
+
     /// The same runs with other sums: that many, which err together as rarely as all rows do.
     #[must_use]
     pub fn comparing(&self, compared: usize) -> Certainty {
@@ -223,7 +233,7 @@ impl Certainty {
         let (before, after) = (mean(&row.before), mean(&row.after));
         let change = after - before;
         let error = (self.squared_error(row) + (self.uneven * middle(row)).powi(2)).sqrt();
-        let margin = self.factor * error + self.uncovered;
+        let margin = self.factor * error + self.no_work(row);
         let (low, high) = (change - margin, change + margin);
         let certain = is_compared && (low > 0.0 || high < 0.0);
         let runs_needed = if certain { None } else { self.runs_needed(row, change.abs()) };
@@ -234,7 +244,7 @@ impl Certainty {
     #[must_use]
     pub fn runs_needed(&self, row: &Sums, change: f64) -> Option<u32> {
         let (variance, uneven) = (self.advised_variance(row), self.uneven * middle(row));
-        let change = change - self.uncovered;
+        let change = change - self.no_work(row);
         let position = self.tell.partition_point(|tell| tell.change(variance, uneven) > change);
         let first = self.tell.get(position)?;
         (change > 0.0).then_some(first.runs)
@@ -244,7 +254,7 @@ impl Certainty {
     #[must_use]
     pub fn times_longer(&self, row: &Sums, change: f64) -> Option<f64> {
         let freedom = self.spread.freedom?;
-        let (change, uneven) = (change - self.uncovered, self.uneven * middle(row));
+        let (change, uneven) = (change - self.no_work(row), self.uneven * middle(row));
         let allowed = ((change / found(self.compared, freedom)).powi(2) - uneven.powi(2)) / self.sides();
         let own = own_variance(row);
         let shown = (self.squared_error(row) / self.sides() - own) * at_most(freedom);
@@ -259,7 +269,7 @@ impl Certainty {
     pub fn fewer_longer(&self, row: &Sums, change: f64, runs: u32, longest_ns: u64) -> Option<Longer> {
         let own = own_variance(row);
         let between = self.advised_variance(row) - own;
-        let (change, uneven) = (change - self.uncovered, self.uneven * middle(row));
+        let (change, uneven) = (change - self.no_work(row), self.uneven * middle(row));
         let times = |runs: u32| {
             let allowed = self.tell.get((runs - ADVISED_RUNS_MIN) as usize)?.variance(change, uneven);
             (change > 0.0 && between < allowed && own > 0.0).then(|| own / (allowed - between))
@@ -267,6 +277,11 @@ impl Certainty {
         let longer = |runs: u32| times(runs).map(|times| Longer { runs, times });
         let times_max = (LONGER_RUN_NS_MAX / longest_ns.max(1) as f64).min(TIMES_LONGER_MAX);
         (LONGER_RUNS_MIN..runs).filter_map(longer).find(|longer| longer.times.ceil() <= times_max)
+    }
+
+    /// What a row of one side may have more of though its code did no more.
+    fn no_work(&self, row: &Sums) -> f64 {
+        self.uncovered + self.longer * middle(row)
     }
 
     /// Of one run, as advice has to count with it: no promise is kept with what a few runs happened to differ by.

@@ -12,7 +12,7 @@ pub use crate::rules::difference::comparable::queue::waited_for_cpu;
 use crate::rules::difference::files::{base_name, script};
 use crate::rules::pace::Pace;
 use crate::rules::reading::Reading;
-use crate::rules::waits::pauses::recorded_ns;
+use crate::rules::waits::pauses::{recorded_in_ns, recorded_ns};
 use crate::rules::weight::Weight;
 use crate::tables::profile::Profile;
 use crate::tables::window::Window;
@@ -31,8 +31,10 @@ const UNCOVERED_TOLD_PER_MILLE_MIN: u64 = 20;
 const WAITED_APART_MAX: f64 = 0.5;
 /// From such a part on it is told before the rows.
 const WAITED_TOLD_MIN: f64 = 0.05;
-/// Programs that did not end by themselves: recorded so much longer on one side, in thousandths of the shorter.
+/// Programs that did not end by themselves: recorded so much longer on one side, in thousandths of the shorter. The intervals allow for less.
 const LONGER_PER_MILLE_MAX: u64 = 50;
+/// From such a part on it is told before the rows.
+const LONGER_TOLD_MIN: f64 = 0.02;
 /// Of a time with an end, a recording may lack so much, in thousandths: several recordings of each side tell a difference from about there on.
 const LACKING_PER_MILLE_MAX: u64 = 10;
 
@@ -67,7 +69,7 @@ pub struct Facts {
     pub end: Option<End>,
     /// The part of its time, or of the time of it that is compared, in which it was ready to run and had no CPU. None: the kernel did not tell.
     pub waited_for_cpu: Option<f64>,
-    /// Of the time that is compared.
+    /// Of the time that is compared, without pauses.
     recorded_ns: u64,
     cpu_ns: u64,
     uncovered_ns: u64,
@@ -135,7 +137,7 @@ impl Facts {
             covered_per_mille: covered.per_mille().filter(|_| !profile.is_imported()),
             end: end_of(profile),
             waited_for_cpu: waited_for_cpu(reading),
-            recorded_ns: window.map_or_else(|| recorded_ns(profile), |window| window.held_ns(0, profile.span_ns)),
+            recorded_ns: window.map_or_else(|| recorded_ns(profile), |window| recorded_in_ns(profile, window)),
             cpu_ns: covered.cpu_ns(),
             uncovered_ns: covered.uncovered_ns,
             has_window: window.is_some(),
@@ -193,17 +195,12 @@ fn end_of(profile: &Profile) -> Option<End> {
 pub fn obstacles(before: &[Facts], after: &[Facts], weight: Weight) -> Vec<String> {
     let mut found = Vec::new();
     let (ends_before, ends_after) = (ends(before), ends(after));
-    let kinds: BTreeSet<u8> = ends_before.iter().chain(&ends_after).map(|end| end.kind()).collect();
-    let all = || before.iter().chain(after);
-    let is_whole = all().all(|facts| facts.is_to_end);
     let has_ends = !ends_before.is_empty() && !ends_after.is_empty();
-    let is_of_one_kind = has_ends && kinds.len() == 1;
-    if is_whole && has_ends && !is_of_one_kind {
+    if are_to_end(before, after) && has_ends && !are_of_one_kind(&ends_before, &ends_after) {
         let (a, b) = (ends_in_words(&ends_before), ends_in_words(&ends_after));
         found.push(format!("A {a}, B {b}: they did not do the same work"));
     }
-    let is_open = |end: &End| matches!(end, End::Recorded | End::Signal(_) | End::Cut);
-    if is_whole && is_of_one_kind && ends_before.iter().any(is_open) {
+    if went_on(before, after) {
         let longest = |side: &[Facts]| side.iter().map(|facts| facts.recorded_ns).max().unwrap_or(0);
         let (a, b) = (longest(before), longest(after));
         if a.abs_diff(b).saturating_mul(1_000) > a.min(b).saturating_mul(LONGER_PER_MILLE_MAX) {
@@ -258,6 +255,35 @@ pub fn obstacles(before: &[Facts], after: &[Facts], weight: Weight) -> Vec<Strin
         }
     }
     found
+}
+
+fn are_to_end(before: &[Facts], after: &[Facts]) -> bool {
+    before.iter().chain(after).all(|facts| facts.is_to_end)
+}
+
+/// Each side has some, and all could be those of equal work.
+fn are_of_one_kind(before: &BTreeSet<End>, after: &BTreeSet<End>) -> bool {
+    let kinds: BTreeSet<u8> = before.iter().chain(after).map(|end| end.kind()).collect();
+    !before.is_empty() && !after.is_empty() && kinds.len() == 1
+}
+
+/// No program of either side ended by itself: their recordings are not as long as their work.
+fn went_on(before: &[Facts], after: &[Facts]) -> bool {
+    let (ends_before, ends_after) = (ends(before), ends(after));
+    let is_open = |end: &End| matches!(end, End::Recorded | End::Signal(_) | End::Cut);
+    are_to_end(before, after) && are_of_one_kind(&ends_before, &ends_after) && ends_before.iter().any(is_open)
+}
+
+fn recorded_on_average_ns(side: &[Facts]) -> f64 {
+    side.iter().map(|facts| facts.recorded_ns as f64).sum::<f64>() / side.len().max(1) as f64
+}
+
+/// By which part of the middle of both sides one was recorded longer, on the average of its runs. Each row of it may have more for that alone.
+#[must_use]
+pub fn longer_part(before: &[Facts], after: &[Facts]) -> f64 {
+    let (a, b) = (recorded_on_average_ns(before), recorded_on_average_ns(after));
+    let middle_ns = f64::midpoint(a, b);
+    if went_on(before, after) && middle_ns > 0.0 { (a - b).abs() / middle_ns } else { 0.0 }
 }
 
 /// A time that some recordings have whole, where another one ended within it.
@@ -355,6 +381,14 @@ pub fn allowed_for(before: &[Facts], after: &[Facts], weight: Weight) -> Vec<Str
     }
     if let Some(sides) = covers(before, after, weight).filter(|sides| are_apart(*sides, UNCOVERED_TOLD_PER_MILLE_MIN)) {
         found.push(format!("{}: each interval is wider by the difference", in_no_sample(sides)));
+    }
+    if longer_part(before, after) >= LONGER_TOLD_MIN {
+        let average = |side: &[Facts]| duration(recorded_on_average_ns(side) as u64);
+        found.push(format!(
+            "A was recorded for {}, B for {}, of programs that did not end by themselves: each interval is wider for that",
+            average(before),
+            average(after)
+        ));
     }
     found
 }

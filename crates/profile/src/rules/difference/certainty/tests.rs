@@ -83,6 +83,21 @@ fn what_is_in_no_sample_of_one_side_may_be_any_row_s() {
     assert_eq!(of(3.5, 0.0).runs_needed, None, "no number of runs would do");
 }
 
+/// In proportion to the row, and to no other one.
+#[test]
+fn what_one_side_was_recorded_longer_may_be_all_of_a_change() {
+    let row = sums(&[100.0, 100.1, 99.9, 100.0], &[104.0, 104.1, 103.9, 104.0], 0.0);
+    let of = |part: f64| Certainty::of(&[], &row, 1, Busy::default()).with_longer(part);
+    let [alike, longer] = [of(0.0), of(0.04)].map(|certainty| certainty.estimate(&row, true));
+    assert!(alike.certain && !longer.certain);
+    // 4 % of 102.
+    assert!((longer.margin() - alike.margin() - 4.08).abs() < 1e-9, "{longer:?}, not {alike:?}");
+    assert_eq!(longer.runs_needed, None, "no number of runs would do");
+    // More than both.
+    let larger = sums(&[100.0, 100.1, 99.9, 100.0], &[120.0, 120.1, 119.9, 120.0], 0.0);
+    assert!(of(0.04).estimate(&larger, true).certain);
+}
+
 #[test]
 fn one_run_beside_several_measures_nothing() {
     let row = sums(&[100.0], &[90.0, 90.1, 89.9, 90.0, 90.05], 0.0);
@@ -237,4 +252,9 @@ fn a_machine_that_was_busier_on_one_side_is_in_the_advice() {
     // A side has more in no sample than the change.
     let uncovered = of(0.0).with_uncovered(0.0, 6.0);
     assert_eq!((uncovered.runs_needed(&row, 5.0), uncovered.times_longer(&row, 5.0)), (None, None));
+    // It was recorded longer by more than the change, and by a part of it.
+    let longer = of(0.0).with_longer(0.06);
+    assert_eq!((longer.runs_needed(&row, 5.0), longer.times_longer(&row, 5.0)), (None, None));
+    assert_eq!(longer.fewer_longer(&row, 5.0, 1_000, 1_000_000_000), None);
+    assert!(of(0.0).with_longer(0.02).runs_needed(&row, 5.0) > Some(idle));
 }

@@ -165,6 +165,30 @@ fn programs_that_went_on_have_to_be_recorded_for_as_long() {
     );
 }
 
+/// Less than what is an obstacle is in the intervals, and from 2 % on it is told.
+#[test]
+fn what_a_side_was_recorded_longer_is_allowed_for() {
+    let went_on = |recorded_ns| Facts { end: Some(End::Signal(15)), recorded_ns, ..facts() };
+    let (before, after) = ([went_on(5_000_000_000), went_on(5_100_000_000)], [went_on(5_300_000_000)]);
+    // 250 ms of 5.175 s.
+    assert!((longer_part(&before, &after) - 0.25 / 5.175).abs() < 1e-9);
+    assert_eq!(obstacles(&before, &after, Weight::Cpu), [] as [String; 0]);
+    let words = "A was recorded for 5.05 s, B for 5.30 s, of programs that did not end by themselves: each interval is wider for that";
+    assert_eq!(allowed_for(&before, &after, Weight::Cpu), [words]);
+    let hardly = [went_on(5_010_000_000)];
+    assert!(longer_part(&before[..1], &hardly) > 0.0);
+    assert_eq!(allowed_for(&before[..1], &hardly, Weight::Cpu), [] as [String; 0]);
+    // As long as their work, or as the time that is compared.
+    for end in [End::ExitCode(0), End::Part] {
+        let worked = |recorded_ns| Facts { end: Some(end), recorded_ns, ..facts() };
+        assert_eq!(longer_part(&[worked(5_000_000_000)], &[worked(5_200_000_000)]), 0.0);
+    }
+    let of_time = |recorded_ns| Facts { has_window: true, is_to_end: false, ..went_on(recorded_ns) };
+    assert_eq!(longer_part(&[of_time(5_000_000_000)], &[of_time(5_040_000_000)]), 0.0);
+    let untold = Facts { end: None, ..facts() };
+    assert_eq!(longer_part(&[untold], &[went_on(5_200_000_000)]), 0.0);
+}
+
 /// The end of a recording counts where the time that is compared goes so far.
 #[test]
 fn a_time_is_compared_where_all_recordings_have_it() {
