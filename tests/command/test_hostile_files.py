@@ -1,6 +1,7 @@
 """Small files that ask for much: a file of 60 kB never takes more than 150 MB, compressed or not, whatever is in it and whichever verb reads it.
 
 And large ones that are what they say: counts of 60,000 functions are read within the same, and by `genba pstats` .prof files of 18 to 20 MB.
+Whatever the file, beyond that it is never more than 20 times the text.
 """
 
 import gzip
@@ -214,6 +215,17 @@ def test_a_large_prof_is_listed_in_the_same_memory(tmp_path: Path, name: str) ->
     for words in (("--stats", "9"), ("--callers", "9")):
         peak, code, said = peak_bytes("pstats", file, *words)
         assert code == 0 and peak <= PEAK_BYTES_MAX, (words, peak, code, said)
+
+
+@pytest.mark.parametrize(("count", "is_read"), [(100_000, True), (200_000, False)])
+def test_a_large_prof_takes_twenty_times_its_text(tmp_path: Path, count: int, is_read: bool) -> None:
+    """As short as rows can be. Where that is too little, `genba pstats` is named, which lists them all."""
+    file = tmp_path / "large.prof"
+    file.write_bytes(b"".join(functions_alone(count)))
+    for words in (("report", file), ("tree", file), ("html", "-o", tmp_path / "page.html", file)):
+        peak, code, said = peak_bytes(*words)
+        assert code == (0 if is_read else 1) and ("genba pstats reads more of a .prof file" in " ".join(said.split())) != is_read, (words[0], said)
+        assert peak <= PEAK_BYTES_MAX + 20 * file.stat().st_size, (words[0], peak, said)
 
 
 def small_profs(folder: Path) -> list[Path]:

@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_line_that_is_none_is_an_error_with_its_place() {
-        let read = |bytes: &[u8]| read(bytes, crate::room::Size::of(bytes).room_of_stacks());
+        let read = |bytes: &[u8]| read(bytes, crate::room::Size::of(bytes).room());
         let refused = read(b"a;b 3\nno count here\nc 1\n").err();
         let expected = "frames, a space and a whole number in line 2".to_owned();
         assert_eq!(

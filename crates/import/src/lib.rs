@@ -99,13 +99,13 @@ pub fn read_within(bytes: &[u8], most_bytes: u64) -> Result<Imported, Refused> {
 
 fn read_plain(bytes: &[u8], size: Size) -> Result<Imported, Refused> {
     if vmprof::is_log(bytes)? {
-        return vmprof::read(bytes, size.room_of_stacks());
+        return vmprof::read(bytes, size.room());
     }
     if genba_pstats::is_prof(bytes) {
-        return prof::read(bytes, size.room_of_counts());
+        return prof::read(bytes, size.room());
     }
     if collapsed::is_collapsed(bytes) {
-        return collapsed::read(bytes, size.room_of_stacks());
+        return collapsed::read(bytes, size.room());
     }
     Err(Refused::Unknown { begins: bytes.iter().take(8).copied().collect() })
 }

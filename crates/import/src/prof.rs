@@ -14,7 +14,7 @@ use crate::{Imported, Refused};
 const KIND: &str = "a .prof file";
 
 pub fn read(bytes: &[u8], mut room: Room) -> Result<Imported, Refused> {
-    let prof = prof_of(bytes, &mut room)?;
+    let prof = prof_of(bytes, room)?;
     if prof.rows.is_empty() {
         return Err(Refused::Unsupported("a .prof file without functions: nothing was profiled".to_owned()));
     }
@@ -34,16 +34,14 @@ pub fn read(bytes: &[u8], mut room: Room) -> Result<Imported, Refused> {
 const UNKNOWN: &str =
     "a .prof file tells sums alone: no clock of the process beside them for law 2, and no ticks for law 1";
 
-/// Takes at most half of `room`: the samples that are made of a function take more than it does. What it leaves is theirs.
-pub(crate) fn prof_of(bytes: &[u8], room: &mut Room) -> Result<Prof, Refused> {
-    let half = room.left() / 2;
-    let mut left = half;
-    let prof = genba_pstats::read_within(bytes, &mut left).map_err(|damaged| match damaged.needs_more_memory {
+/// Takes at most half of `room`, and none of it in the end: `room` is what the views of the recording have, and before the first of them this is
+/// dropped. While both are there, functions, calls and samples take less than half of what they take in a view.
+pub(crate) fn prof_of(bytes: &[u8], room: Room) -> Result<Prof, Refused> {
+    let mut left = room.left() / 2;
+    genba_pstats::read_within(bytes, &mut left).map_err(|damaged| match damaged.needs_more_memory {
         true => room.refusal(),
         false => Refused::Damaged { kind: KIND, byte: damaged.byte, expected: damaged.expected, found: damaged.found },
-    })?;
-    room.take(half - left)?;
-    Ok(prof)
+    })
 }
 
 /// `bytes`: of the file. What the recording takes is taken from `room`.

@@ -6,8 +6,6 @@ use crate::Refused;
 /// So much in any case, and so much for each byte of the file.
 pub const BYTES_MIN: u64 = 96 << 20;
 const BYTES_A_BYTE: u64 = 20;
-/// The same of a `.prof` file. A function has 40 bytes there, and is a row, a place, a call and a sample here: 200,000 of them find room.
-const BYTES_A_BYTE_OF_COUNTS: u64 = 64;
 /// The same of counts of calls as pstats reads them, for all together that are added up or compared: sorting spells their names out once more.
 pub const COUNTS_BYTES_MIN: u64 = 48 << 20;
 /// A compressed file has at most so much for each of its own bytes: a small one cannot ask for much.
@@ -35,27 +33,18 @@ impl Size {
         Size { plain_bytes: bytes.len() as u64, stored_bytes: None, most_bytes: u64::MAX }
     }
 
-    pub const fn room_of_stacks(self) -> Room {
-        self.room(BYTES_A_BYTE, BYTES_MIN)
-    }
-
-    /// Of a `.prof` file.
-    pub const fn room_of_counts(self) -> Room {
+    pub const fn room(self) -> Room {
         self.room_beside(BYTES_MIN)
     }
 
     /// What counts of calls may take for their size alone.
     pub const fn more_bytes_of_counts(self) -> u64 {
-        self.room(BYTES_A_BYTE_OF_COUNTS, 0).left()
+        self.room_beside(0).left()
     }
 
     /// Of one of several. `bytes_min`: what the ones before it have left of that.
     pub const fn room_beside(self, bytes_min: u64) -> Room {
-        self.room(BYTES_A_BYTE_OF_COUNTS, bytes_min)
-    }
-
-    const fn room(self, bytes_a_byte: u64, bytes_min: u64) -> Room {
-        let of_plain = self.plain_bytes.saturating_mul(bytes_a_byte);
+        let of_plain = self.plain_bytes.saturating_mul(BYTES_A_BYTE);
         let more = match self.stored_bytes {
             Some(bytes) if bytes.saturating_mul(BYTES_A_STORED_BYTE) < of_plain => bytes * BYTES_A_STORED_BYTE,
             _ => of_plain,

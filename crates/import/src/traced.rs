@@ -52,7 +52,7 @@ pub fn traced_within(mut recording: Recording, mut most_bytes: u64) -> Result<Im
         let pid = process.start.pid;
         let mut room = Size { most_bytes, ..process.size() }.room_beside(min_left_bytes);
         let room_bytes = room.left();
-        let counted = prof::prof_of(&process.bytes, &mut room).and_then(|read| {
+        let counted = prof::prof_of(&process.bytes, room).and_then(|read| {
             prof::recording(&read, &process.bytes, process.start, &mut room).map(|recording| (read, recording))
         });
         match counted {

@@ -131,7 +131,7 @@ fn a_file_with_awaits_is_refused_at_each_byte_but_behind_its_counts() {
 
 /// Rows of 45 bytes, one for each function: each is a place, a call and a sample of its own in memory.
 #[test]
-fn however_many_functions_a_profiler_wrote_they_are_read() {
+fn a_hundred_thousand_functions_alone_are_read() {
     const FUNCTIONS: i32 = 100_000;
     let second = 1.0_f64.to_le_bytes();
     let counts = [b")\x05i\x01\0\0\0i\x01\0\0\0g".as_slice(), &second, b"g", &second, b"{0"].concat();
@@ -140,6 +140,7 @@ fn however_many_functions_a_profiler_wrote_they_are_read() {
         bytes.extend([b")\x03z\x01ai".as_slice(), &line.to_le_bytes(), b"z\x01f", &counts].concat());
     }
     bytes.push(b'0');
+    assert!(bytes.len() <= 45 * FUNCTIONS.unsigned_abs() as usize + 2, "{} bytes", bytes.len());
     let imported = read(&bytes).unwrap_or_else(|refused| panic!("{refused}"));
     let accounting = imported.recording.blocks[0].block.accounting.as_ref().expect("an accounting");
     assert_eq!(accounting.sampled, u64::from(FUNCTIONS.unsigned_abs()));

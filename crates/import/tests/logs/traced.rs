@@ -101,7 +101,7 @@ fn a_small_recording_may_take_little_memory() {
 /// What a small file may take in any case, all processes may take together.
 #[test]
 fn a_small_recording_of_many_processes_may_take_no_more() {
-    let prof = of_many_callers(80);
+    let prof = of_many_callers(100);
     assert_eq!(imported(recording(&[(7, &prof)], 3)).faults, [] as [String; 0]);
     let told = imported(recording(&[(7, &prof), (8, &prof)], 3)).faults;
     let [fault] = told.as_slice() else { panic!("{told:?}") };
