@@ -59,6 +59,12 @@ def one_name_for_many_lines() -> bytes:
     return head + b"\x02" + struct.pack("<qq", 16, len(name)) + name + stack_of_vmprof(lines) + b"\x03"
 
 
+def one_name_for_many_calls() -> bytes:
+    # Format 1: a function that calls itself.
+    name = b"py:" + b"a" * 100_000 + b":1:a.py"
+    return log_of_vmprof([b"\x02" + struct.pack("<qq", 16, len(name)) + name, stack_of_vmprof(struct.pack("<q", 16) * 5_000)])
+
+
 def rows_of_callers() -> bytes:
     """A .prof file whose callers are two references of five bytes each."""
     out = [b"{"]
@@ -85,7 +91,9 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "deep samples of vmprof": lambda: log_of_vmprof([stack_of_vmprof(struct.pack("<q", 16) * 60_000, n) for n in range(80)]),
     "names of vmprof": lambda: log_of_vmprof([repeated(b"\x02" + struct.pack("<qq", 16, 0), PLAIN_BYTES // 3)]),
     "one name of vmprof for many lines": one_name_for_many_lines,
+    "one name of vmprof for many calls": one_name_for_many_calls,
     "rows of a .prof": rows_of_callers,
+    "one name of a .prof that many call": lambda: b"".join(one_name_that_many_call(10_000)),
 }
 
 
@@ -101,6 +109,16 @@ def one_name_for_many_rows(letter: bytes = b"x") -> bytes:
     first = b"{)\x03\xfa\x01ai\0\0\0\0\xf5" + struct.pack("<i", len(name)) + name + b")\x05" + NUMBERS + b"{0"
     rows = (b")\x03r\0\0\0\0i" + struct.pack("<i", line) + b"r\1\0\0\0)\x05" + NUMBERS + b"{0" for line in range(1, 600))
     return first + b"".join(rows) + b"0"
+
+
+def one_name_that_many_call(callers: int) -> Iterable[bytes]:
+    """A function with a name of 16 kB. Its callers have short ones."""
+    name = b"x" * (1 << 14)
+    yield b"{\xa9\x03\xfa\x01ai\0\0\0\0\xf5" + struct.pack("<i", len(name)) + name + b")\x05" + NUMBERS
+    # Values 0 to 2 are the function, its file and its name, 3 is what each caller had.
+    yield b"{r\0\0\0\0\xa9\x04" + NUMBERS
+    yield from (b")\x03r\1\0\0\0i" + struct.pack("<i", line) + b"r\1\0\0\0r\3\0\0\0" for line in range(2, callers + 1))
+    yield b"00"
 
 
 def many_callers() -> bytes:

@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use crate::Refused;
-use crate::room::{CALL_BYTES, NAME_COPIES, PLACE_BYTES, Room, SAMPLE_BYTES};
+use crate::room::{CALL_BYTES, NAME_COPIES, NAME_COPIES_OF_CALL, PLACE_BYTES, Room, SAMPLE_BYTES};
 use genba_format::columns::Samples;
 use genba_format::{BlockHeader, ProcessKey, QUANTUM_NS, ReadBlock, Recording, VERSION, proto};
 
@@ -119,7 +119,7 @@ impl Builder {
         match self.node_of.entry((parent, kind, table, address)) {
             Entry::Occupied(known) => Ok(*known.get()),
             Entry::Vacant(new) => {
-                self.room.take(CALL_BYTES)?;
+                self.room.take(CALL_BYTES + NAME_COPIES_OF_CALL * frame.name_bytes())?;
                 nodes.parent.push(parent);
                 nodes.kind.push(kind);
                 nodes.table.push(table);

@@ -11,12 +11,14 @@ pub const COUNTS_BYTES_MIN: u64 = 48 << 20;
 /// A compressed file has at most so much for each of its own bytes: a small one cannot ask for much.
 const BYTES_A_STORED_BYTE: u64 = 320;
 
-/// A call: a function below its callers, and its line of `genba tree`.
+/// A call: a function below its callers, and its line of `genba tree` without the names there.
 pub const CALL_BYTES: u64 = 560;
 /// A function, or a line of one, without its names.
 pub const PLACE_BYTES: u64 = 1_200;
-/// Names are kept so many times.
-pub const NAME_COPIES: u64 = 6;
+/// The names of a function are kept so many times.
+pub const NAME_COPIES: u64 = 4;
+/// And for each call of it so many times, where calls are sorted and where each has a line: a long name may be called by many.
+pub const NAME_COPIES_OF_CALL: u64 = 2;
 pub const SAMPLE_BYTES: u64 = 128;
 
 /// How large a file is as it is read, and as it was stored, where that was compressed.
