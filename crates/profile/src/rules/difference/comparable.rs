@@ -71,6 +71,8 @@ pub struct Facts {
     pub waited_for_cpu: Option<f64>,
     /// Of the time that is compared, without pauses.
     recorded_ns: u64,
+    /// What these took of it.
+    paused_ns: u64,
     cpu_ns: u64,
     uncovered_ns: u64,
     has_window: bool,
@@ -128,6 +130,8 @@ impl Facts {
         let profile: &Profile = &reading.profile;
         let covered = Covered::of(reading);
         let window = reading.window();
+        let length_ns = window.map_or(profile.span_ns, |window| window.held_ns(0, profile.span_ns));
+        let recorded_ns = window.map_or_else(|| recorded_ns(profile), |window| recorded_in_ns(profile, window));
         Facts {
             name: run.name.clone(),
             script: script(profile).map(|path| base_name(&path).to_owned()),
@@ -137,7 +141,8 @@ impl Facts {
             covered_per_mille: covered.per_mille().filter(|_| !profile.is_imported()),
             end: end_of(profile),
             waited_for_cpu: waited_for_cpu(reading),
-            recorded_ns: window.map_or_else(|| recorded_ns(profile), |window| recorded_in_ns(profile, window)),
+            recorded_ns,
+            paused_ns: length_ns.saturating_sub(recorded_ns),
             cpu_ns: covered.cpu_ns(),
             uncovered_ns: covered.uncovered_ns,
             has_window: window.is_some(),
@@ -212,6 +217,7 @@ pub fn obstacles(before: &[Facts], after: &[Facts], weight: Weight) -> Vec<Strin
         }
     }
     found.extend(times_apart(before, after));
+    found.extend(pauses_apart(before, after));
     if let Some(sides) = covers(before, after, weight) {
         let [sampled_before, sampled_after] = sides.map(|side| side.cpu_ns.saturating_sub(side.uncovered_ns));
         let [a, b] = sides.map(|side| side.uncovered_ns);
@@ -299,6 +305,23 @@ fn times_apart(before: &[Facts], after: &[Facts]) -> Option<String> {
             "of the time that is compared one recording has {}, another one {}: name a time that all of them have",
             duration(shortest),
             duration(longest)
+        )
+    })
+}
+
+/// A time that all recordings have whole, but for what their programs took out of it: one of them more than another.
+fn pauses_apart(before: &[Facts], after: &[Facts]) -> Option<String> {
+    let all = || before.iter().chain(after);
+    let paused_ns = || all().map(|facts| facts.paused_ns);
+    let (least, most) = (paused_ns().min()?, paused_ns().max()?);
+    let longest = all().map(|facts| facts.recorded_ns).max()?;
+    let is_apart = (most - least).saturating_mul(1_000) > longest.saturating_mul(LACKING_PER_MILLE_MAX);
+    let is_told = is_apart && all().all(|facts| !facts.is_to_end);
+    is_told.then(|| {
+        format!(
+            "in the time that is compared one recording was paused for {}, another one for {}: name a time without pauses",
+            duration(least),
+            duration(most)
         )
     })
 }

@@ -14,6 +14,7 @@ fn facts() -> Facts {
         end: Some(End::ExitCode(0)),
         waited_for_cpu: Some(0.0),
         recorded_ns: 5_000_000_000,
+        paused_ns: 0,
         cpu_ns: 4_000_000_000,
         uncovered_ns: 20_000_000,
         has_window: false,
@@ -211,6 +212,25 @@ fn a_time_is_compared_where_all_recordings_have_it() {
         found(ended(4_000_000_000), went_on(4_000_000_000)),
         ["A ended with exit code 0, B went on when its recording ended: they did not do the same work"]
     );
+}
+
+#[test]
+fn a_time_in_which_one_side_was_paused_is_shorter_there() {
+    let of = |paused_ns: u64| Facts {
+        has_window: true,
+        is_to_end: false,
+        recorded_ns: 5_000_000_000 - paused_ns,
+        paused_ns,
+        ..facts()
+    };
+    let found = |a: Facts, b: Facts| obstacles(&[a], &[b], Weight::Cpu);
+    assert_eq!(found(of(1_000_000_000), of(1_030_000_000)), [] as [String; 0], "both were");
+    let words = "in the time that is compared one recording was paused for 0 ns, another one for 1.00 s: name a time without pauses";
+    assert_eq!(found(of(0), of(1_000_000_000)), [words]);
+    assert_eq!(found(of(1_000_000_000), of(0)), [words]);
+    // To the end of its work, whatever it took out of it.
+    let whole = |paused_ns| Facts { has_window: false, is_to_end: true, ..of(paused_ns) };
+    assert_eq!(found(whole(0), whole(1_000_000_000)), [] as [String; 0]);
 }
 
 #[test]
