@@ -123,6 +123,8 @@ TABLE: dict[str, Row] = {
     "tests/running/test_ps.py::test_a_process_that_waits_and_one_that_is_stopped": KINDS,
     "tests/running/test_doctor.py": ONE,
     "tests/running/test_doctor.py::test_another_clock_source_of_this_machine": NOWHERE,
+    # genba waits 20 s for it.
+    "tests/running/test_doctor.py::test_a_preloaded_library_that_hangs_is_not_waited_for": NOWHERE,
     "tests/running/test_doctor.py::test_what_genba_may_do_to_a_process": KINDS,
     "tests/running/test_doctor.py::test_a_build_is_told_by_its_own_configuration": ("3.13", "3.14-standalone"),
     "tests/running/test_doctor.py::test_a_build_is_what_the_interpreter_itself_has": ("3.13", "3.14-standalone"),
