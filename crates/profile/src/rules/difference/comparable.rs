@@ -151,6 +151,11 @@ impl Facts {
             lost_per_mille: covered.lost_per_mille,
         }
     }
+
+    /// Of the time that is compared, with pauses.
+    const fn length_ns(&self) -> u64 {
+        self.recorded_ns.saturating_add(self.paused_ns)
+    }
 }
 
 /// Whether a recording of that length went on to the end of the time. One without an end is as long as its recording.
@@ -296,7 +301,7 @@ pub fn longer_part(before: &[Facts], after: &[Facts]) -> f64 {
 fn times_apart(before: &[Facts], after: &[Facts]) -> Option<String> {
     let all = || before.iter().chain(after);
     // Some files of other profilers do not tell how long the program ran.
-    let lengths_ns = || all().map(|facts| facts.recorded_ns).filter(|recorded_ns| *recorded_ns > 0);
+    let lengths_ns = || all().map(Facts::length_ns).filter(|length_ns| *length_ns > 0);
     let (shortest, longest) = (lengths_ns().min()?, lengths_ns().max()?);
     let is_short = (longest - shortest).saturating_mul(1_000) > longest.saturating_mul(LACKING_PER_MILLE_MAX);
     let is_told = is_short && all().any(|facts| facts.is_to_end) && all().any(|facts| !facts.is_to_end);
@@ -309,20 +314,24 @@ fn times_apart(before: &[Facts], after: &[Facts]) -> Option<String> {
     })
 }
 
-/// A time that all recordings have whole, but for what their programs took out of it: one of them more than another.
+/// A time that is as long in all recordings, but for what their programs took out of it: one of them more than another.
 fn pauses_apart(before: &[Facts], after: &[Facts]) -> Option<String> {
     let all = || before.iter().chain(after);
     let paused_ns = || all().map(|facts| facts.paused_ns);
     let (least, most) = (paused_ns().min()?, paused_ns().max()?);
     let longest = all().map(|facts| facts.recorded_ns).max()?;
     let is_apart = (most - least).saturating_mul(1_000) > longest.saturating_mul(LACKING_PER_MILLE_MAX);
-    let is_told = is_apart && all().all(|facts| !facts.is_to_end);
-    is_told.then(|| {
-        format!(
+    let is_told = is_apart && !are_to_end(before, after);
+    is_told.then(|| match (before, after) {
+        ([a], [b]) if are_of_one(before, after) => {
+            let [a, b] = [a, b].map(|facts| duration(facts.paused_ns));
+            format!("A was paused for {a}, B for {b}: name times without pauses")
+        }
+        _ => format!(
             "in the time that is compared one recording was paused for {}, another one for {}: name a time without pauses",
             duration(least),
             duration(most)
-        )
+        ),
     })
 }
 

@@ -223,11 +223,21 @@ fn a_time_in_which_one_side_was_paused_is_shorter_there() {
         paused_ns,
         ..facts()
     };
-    let found = |a: Facts, b: Facts| obstacles(&[a], &[b], Weight::Cpu);
+    let other = |facts: Facts| Facts { name: "other.genba".to_owned(), ..facts };
+    let found = |a: Facts, b: Facts| obstacles(&[a], &[other(b)], Weight::Cpu);
     assert_eq!(found(of(1_000_000_000), of(1_030_000_000)), [] as [String; 0], "both were");
     let words = "in the time that is compared one recording was paused for 0 ns, another one for 1.00 s: name a time without pauses";
     assert_eq!(found(of(0), of(1_000_000_000)), [words]);
     assert_eq!(found(of(1_000_000_000), of(0)), [words]);
+    let of_one = obstacles(&[of(0)], &[of(1_000_000_000)], Weight::Cpu);
+    assert_eq!(of_one, ["A was paused for 0 ns, B for 1.00 s: name times without pauses"]);
+    // Both were recorded for four seconds, of which the one has its last ones behind the other's end.
+    let ended = Facts { is_to_end: true, recorded_ns: 4_000_000_000, ..of(0) };
+    let told = found(of(1_000_000_000), ended);
+    assert!(told.len() == 2 && told[0].contains(" one recording has 4.00 s, another one 5.00 s: "), "{told:?}");
+    assert_eq!(told[1], words);
+    // `--before-time 1s..3s --after-time 2s..`: equally long, and one of them is to the end.
+    assert_eq!(found(of(1_000_000_000), Facts { is_to_end: true, ..of(0) }), [words]);
     // To the end of its work, whatever it took out of it.
     let whole = |paused_ns| Facts { has_window: false, is_to_end: true, ..of(paused_ns) };
     assert_eq!(found(whole(0), whole(1_000_000_000)), [] as [String; 0]);
