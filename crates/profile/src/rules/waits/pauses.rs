@@ -42,6 +42,10 @@ pub fn recorded_ns(profile: &Profile) -> u64 {
 pub fn recorded_in_ns(profile: &Profile, window: Window) -> u64 {
     let mut least: BTreeMap<Option<&str>, u64> = BTreeMap::new();
     for (index, process) in profile.processes.enumerate() {
+        // One that had not begun, or had ended, was not recorded instead of the others.
+        if window.held_ns(process.start_ns, process.start_ns.saturating_add(process.wall_ns)) == 0 {
+            continue;
+        }
         let paused_ns = of_process_ns(profile, index, process, window);
         let of_recording = least.entry(process.recording.as_deref()).or_insert(paused_ns);
         *of_recording = paused_ns.min(*of_recording);
@@ -97,5 +101,13 @@ mod tests {
     fn while_one_process_is_recorded_something_is() {
         let profile = profile(&[(0, 20, 0), (0, 50, 1)], 2);
         assert_eq!((recorded_ns(&profile), of_all_processes_ns(&profile)), (100, 30));
+    }
+
+    #[test]
+    fn a_process_of_another_time_was_not_recorded_instead() {
+        let mut profile = profile(&[(0, 20, 0), (0, 50, 1)], 1);
+        profile.processes.push(Process { start_ns: 60, wall_ns: 40, ..Process::default() });
+        let recorded = |end_ns| recorded_in_ns(&profile, Window { start_ns: 10, end_ns: Some(end_ns) });
+        assert_eq!([recorded(60), recorded(70)], [20, 60]);
     }
 }
