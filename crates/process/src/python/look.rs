@@ -235,7 +235,11 @@ impl Looker {
             let placed: Vec<Entry<usize>> = placed.collect();
             if wanted.locals {
                 let objects = Objects { memory, python, types: &self.types };
-                let places = frame_addresses(memory, layout, state, top_not_begun).unwrap_or_default();
+                let mut places = frame_addresses(memory, layout, state, top_not_begun).unwrap_or_default();
+                if end == PythonEnd::TooDeep {
+                    // Among the words of such a walk are shims, which have no place.
+                    places.truncate(chain.len());
+                }
                 if places.len() == chain.len() {
                     for (frame, place) in chain.iter_mut().zip(places) {
                         frame.locals = locals(objects, layout, place).ok();
