@@ -66,6 +66,26 @@ fn the_shim_that_a_stack_begins_with_cuts_none() {
         walked(&stack),
         (PythonEnd::TooDeep, PYTHON_MAX, Some(Rest { frame: frame(1), codes: [CODE, Address::NULL] }))
     );
+    // But where 3.15's base frame lies before it.
+    stack.0.0.insert(STATE.at(200).0, frame(0).0);
+    assert_eq!(walked(&stack), (PythonEnd::Complete, PYTHON_WORDS, None));
+}
+
+/// 3.11 has a flag at the first frame of a run in place of a shim.
+#[test]
+fn the_first_run_of_a_stack_of_3_11_cuts_none() {
+    const RUN: Address = Address(REGION + 0x4000);
+    let entered = |frames: u64, entry: u64| {
+        let mut stack = stack(frames, |_| CODE);
+        let is_entry = frame(entry).at(LAYOUTS[0].frames.is_entry.unwrap()).0;
+        stack.0.0.insert(STATE.at(56).0, RUN.0);
+        stack.0.0.insert(RUN.0, frame(frames - 1).0);
+        stack.0.0.insert(is_entry & !7, 1 << (is_entry % 8 * 8));
+        walking::walked(&stack, &LAYOUTS[0], None)
+    };
+    assert_eq!(entered(PYTHON_MAX as u64, 0), (PythonEnd::Complete, PYTHON_WORDS, None));
+    let rest = Rest { frame: frame(0), codes: [CODE, Address::NULL] };
+    assert_eq!(entered(PYTHON_MAX as u64 + 1, 1), (PythonEnd::TooDeep, PYTHON_MAX, Some(rest)));
 }
 
 #[test]
