@@ -211,8 +211,7 @@ pub fn obstacles(before: &[Facts], after: &[Facts], weight: Weight) -> Vec<Strin
         found.push(format!("A {a}, B {b}: they did not do the same work"));
     }
     if went_on(before, after) {
-        let longest = |side: &[Facts]| side.iter().map(|facts| facts.recorded_ns).max().unwrap_or(0);
-        let (a, b) = (longest(before), longest(after));
+        let [a, b] = [before, after].map(|side| recorded_on_average_ns(side) as u64);
         if a.abs_diff(b).saturating_mul(1_000) > a.min(b).saturating_mul(LONGER_PER_MILLE_MAX) {
             found.push(format!(
                 "A was recorded for {}, B for {}, of programs that did not end by themselves: record both with the same --duration",
