@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from other_users import READER, root_alone
 from profile_tables import RUNNING
 from recording import Workshop, genba
 from stalls import Stalls, undisturbed
@@ -18,15 +19,19 @@ SEED = 20261120
 LOST_NS_MAX = (250 + 1 + 3 * 4) * 1_000_000
 
 
+# Such a process gets its recording, and the run's table of bells, from root's genba.
+OF_ANOTHER_USER = {"id": "another_user", "marks": root_alone}
+
+
 @pytest.mark.measures
-@pytest.mark.parametrize("turn", range(4))
-def test_kill_9(workshop: Workshop, stalls: Stalls, turn: int) -> None:
+@pytest.mark.parametrize("turn, before", [*(pytest.param(turn, [], id=str(turn)) for turn in range(4)), pytest.param(4, READER, **OF_ANOTHER_USER)])
+def test_kill_9(workshop: Workshop, stalls: Stalls, turn: int, before: list[str]) -> None:
     chance = random.Random(f"{SEED} {workshop.interpreter.name} {turn}")
     lines = chance.randrange(40, 160)
     # It may be killed in the middle of a block.
     workshop.may_be_unfinished = True
     process = workshop.start(
-        [workshop.interpreter.path, workshop.program("tests/programs/progress.py")],
+        [*before, workshop.interpreter.path, workshop.program("tests/programs/progress.py")],
         ["-o", f"{workshop.place.inside}/killed.genba"],
         {},
     )
@@ -60,7 +65,8 @@ def are_most_whole(missing: list[int]) -> bool:
 
 
 @pytest.mark.measures
-def test_a_signal_that_genba_passes_on_lets_the_program_write_first(workshop: Workshop, stalls: Stalls) -> None:
+@pytest.mark.parametrize("before", [pytest.param([], id="own_user"), pytest.param(READER, **OF_ANOTHER_USER)])
+def test_a_signal_that_genba_passes_on_lets_the_program_write_first(workshop: Workshop, stalls: Stalls, before: list[str]) -> None:
     """Without that, up to 250 ms were missing, 125 in the middle. Of a program that gets no CPU for as long as the command waits more is missing;
     so a turn counts in which this machine kept nobody waiting for half of that. Of most of these nothing is missing that was used before the signal."""
     chance = random.Random(f"{SEED} {workshop.interpreter.name} passed on")
@@ -72,7 +78,7 @@ def test_a_signal_that_genba_passes_on_lets_the_program_write_first(workshop: Wo
             break
         name = f"passed-{turn}.genba"
         process = workshop.start(
-            [workshop.interpreter.path, workshop.program("tests/programs/progress.py")],
+            [*before, workshop.interpreter.path, workshop.program("tests/programs/progress.py")],
             ["-o", f"{workshop.place.inside}/{name}", *(["--no-children"] if turn % 2 else [])],
             {},
         )

@@ -5,6 +5,7 @@ The judge is the child: it tells its own clock until it is killed. Without that 
 
 import pytest
 
+from other_users import READER, root_alone
 from recording import Workshop
 from test_not_recorded import ROUNDED_NS, assert_said, assert_written_before_the_kill
 
@@ -13,9 +14,16 @@ CHILDREN = 9
 
 # How many write within 5 ms depends on who else wants a CPU.
 @pytest.mark.measures
-@pytest.mark.parametrize("way", ["process", "failed_exec", "popen", "group"])
-def test_a_killed_child_has_written_what_it_did(workshop: Workshop, way: str) -> None:
-    run = workshop.run(workshop.program("tests/programs/killed_children.py"), way, str(CHILDREN))
+# What root's genba hands to a child of another user is the run's table, too, in which its parent rings for it.
+@pytest.mark.parametrize(
+    "way, before",
+    [
+        *(pytest.param(way, [], id=way) for way in ("process", "failed_exec", "popen", "group")),
+        pytest.param("popen", READER, id="another_user", marks=root_alone),
+    ],
+)
+def test_a_killed_child_has_written_what_it_did(workshop: Workshop, way: str, before: list[str]) -> None:
+    run = workshop.run(workshop.program("tests/programs/killed_children.py"), way, str(CHILDREN), *before)
     profile = run.profile()
     clocks = {int(pid): told for pid, told in run.answer().items()}
     assert len(clocks) == CHILDREN

@@ -1,5 +1,6 @@
 """Children that work until their parent kills them, in the way the first argument names, as many as the second says. Each is killed when it has
-used a different amount of CPU. Prints each one's process clock, as it told it before the kill and as it last told it.
+used a different amount of CPU. Prints each one's process clock, as it told it before the kill and as it last told it. Further words come in front of
+the command of each child that is a program of its own.
 """
 
 import json
@@ -44,7 +45,7 @@ def failed_exec(number):
 
 def popen(number, **options):
     # Descriptors are closed, all but this one.
-    child = subprocess.Popen([sys.executable, __file__, "work", str(number)], pass_fds=[number], **options)
+    child = subprocess.Popen([*sys.argv[3:], sys.executable, __file__, "work", str(number)], pass_fds=[number], **options)
     return child.pid, child.kill, child.wait
 
 

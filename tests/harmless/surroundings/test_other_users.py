@@ -10,13 +10,11 @@ from pathlib import Path
 import pytest
 
 from built import PROGRAMS
+from other_users import NOBODY, READER, root_alone
 from recording import Workshop, binary, genba_said
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root's programs become another user's")
+pytestmark = root_alone
 
-NOBODY = 65534
-# May read everything, so that it finds its interpreter below root's folders, and write nothing of root's.
-READER = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
 WORK = """
 import os, sys, time
 def burn(seconds):
