@@ -110,6 +110,19 @@ async def apart():
     while thread.is_alive():
         await asyncio.sleep(0.01)
 
+async def long_naps():
+    before, after = [], []
+    for _ in range(5):
+        before.append(time.monotonic_ns())
+        await asyncio.sleep(0)
+        after.append(time.monotonic_ns())
+        time.sleep(0.3)
+        spend(0.03)
+    await asyncio.sleep(0)
+    after.append(time.monotonic_ns())
+    # No step was longer: this begins in the one before, and ends in the next.
+    print(max(end_ns - begin_ns for begin_ns, end_ns in zip(before, after[1:])))
+
 asyncio.run(globals()[sys.argv[1]]())
 """
 
@@ -150,6 +163,15 @@ def test_many_short_calls_that_block_are_told_together(workshop: Workshop, stall
     assert blocks["times"] <= 40 and blocks["longest_ns"] < 2 * 20_000_000, line
     assert (blocks["function"], blocks["expression"], blocks["callback"]) == ("short_naps", "time.sleep(0.02)", None), line
     assert run.report().count(line) == 1
+
+
+def test_a_wait_that_genba_rested_in_is_told_once(workshop: Workshop) -> None:
+    """Where no rate is asked for, genba rests in each of these naps, and is woken when the thread works again, in the same step. How long the step is
+    at most the program says: however busy the machine is, no tick can prove more. Of the rest itself, which no tick looked into, nothing is told."""
+    run = workshop.run(workshop.write("blocking.py", BLOCKING), "long_naps")
+    longest_ns = run.answer()
+    blocks = run.report_json()["verdict"]["blocks"]
+    assert 1 <= blocks["times"] <= 5 and blocks["longest_ns"] <= longest_ns, (blocks, longest_ns)
 
 
 # Nothing of it keeps the loop for long, or there is no loop.

@@ -393,6 +393,28 @@ fn a_block_takes_what_there_is_of_a_wait_and_adds_to_no_sample_before() {
 }
 
 #[test]
+fn a_wait_goes_on_whose_context_is_forgotten() {
+    let mut life = Life::new(0);
+    // Nothing waits.
+    life.ledger.forget_context();
+    assert!(life.ledger.still().is_none());
+    life.waits(ASLEEP);
+    let still = life.ledger.still().unwrap();
+    life.ledger.wait(WaitingSample { context_version: 7, ..still });
+    life.passes(MILLISECOND_NS, 0);
+    life.waits(ASLEEP);
+    life.flush();
+    assert_eq!(life.ledger.still().unwrap().context_version, 7, "a block ends no wait");
+    life.ledger.forget_context();
+    life.passes(MILLISECOND_NS, 0);
+    life.waits(ASLEEP);
+    let still = life.ledger.still().unwrap();
+    assert_eq!((still.context_version, still.state, still.ticks), (0, ASLEEP, 1));
+    assert_eq!(still.wall_quanta, MILLISECOND_NS / QUANTUM_NS);
+    life.laws_hold();
+}
+
+#[test]
 fn a_stop_and_a_pause_are_in_no_sample() {
     for stopped in [true, false] {
         let mut life = Life::new(0);

@@ -50,3 +50,25 @@ impl Sampler {
 const fn is_told(step: &Step) -> bool {
     step.length_ns() >= TOLD_NS_MIN || step.waited_ns() >= WAIT_TOLD_NS_MIN
 }
+
+#[cfg(test)]
+mod tests {
+    use super::is_told;
+    use crate::sampling::steps::Step;
+
+    fn step(ran_ns: u64, waited_ns: u64) -> Step {
+        let mut step = Step::new(1, 0, 0);
+        step.goes_on(ran_ns, 0);
+        step.waited(waited_ns, 0);
+        step
+    }
+
+    /// FORMAT.md says so, and readers ask for waits of 5 ms (`SHORT_BLOCK_NS_MIN` in crates/profile/src/rules/verdict/thresholds.rs).
+    #[test]
+    fn steps_of_20_ms_and_waits_of_5_ms_are_told() {
+        let told = |ran_ns, waited_ns| is_told(&step(ran_ns, waited_ns));
+        assert!(told(20_000_000, 0) && told(15_000_001, 4_999_999));
+        assert!(told(0, 5_000_000));
+        assert!(!told(19_999_999, 0) && !told(15_000_000, 4_999_999));
+    }
+}
