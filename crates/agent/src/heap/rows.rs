@@ -183,3 +183,39 @@ impl Drop for Buffer {
         unsafe { unmap(self.memory, self.room) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Buffer, Sink};
+    use crate::system::descriptor::Identity;
+    use std::ffi::CString;
+    use std::fs;
+
+    #[test]
+    fn an_answer_is_for_one_file_whatever_has_its_name() {
+        let folder = std::env::temp_dir().join(format!("genba-answers-{}", std::process::id()));
+        fs::create_dir(&folder).unwrap();
+        let (named, moved) = (folder.join("named"), folder.join("moved"));
+        let path = CString::new(named.to_str().unwrap()).unwrap();
+        fs::write(&named, "").unwrap();
+        let mut answer = Buffer::of(None, &[], Identity::of_writable(&path)).unwrap();
+        assert!(answer.put(b"answer") && answer.append_to(&path));
+        fs::rename(&named, &moved).unwrap();
+        assert!(!answer.append_to(&path), "no file is made");
+        fs::write(&named, "").unwrap();
+        assert!(!answer.append_to(&path), "another file");
+        fs::remove_file(&named).unwrap();
+        std::os::unix::fs::symlink(&moved, &named).unwrap();
+        assert!(!answer.append_to(&path), "a way to it");
+        fs::remove_file(&named).unwrap();
+        // SAFETY: the path ends in NUL.
+        assert_eq!(unsafe { libc::mkfifo(path.as_ptr(), 0o600) }, 0);
+        // Would wait for a reader.
+        assert!(!answer.append_to(&path), "a FIFO");
+        fs::remove_file(&named).unwrap();
+        fs::rename(&moved, &named).unwrap();
+        assert!(answer.append_to(&path));
+        assert_eq!(fs::read(&named).unwrap(), b"answeranswer");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}
