@@ -148,6 +148,8 @@ TABLE: dict[str, Row] = {
     "tests/harmless": Spread(KINDS),
     "tests/harmless/processes/test_after_forks.py": Spread(KINDS),
     "tests/harmless/processes/test_after_forks.py::test_each_state_while_genba_is_attached": Spread(TWO),
+    # The kernel and the loader decide. Those in a root of their own skip it.
+    "tests/harmless/processes/test_capabilities.py": ONE,
     "tests/harmless/processes/test_cpython.py": Spread(TWO),
     "tests/harmless/processes/test_harmless.py::test_an_embedded_interpreter_that_is_not_there_yet_or_any_more": IN_THE_OPEN,
     "tests/harmless/surroundings/test_other_loaders.py": Spread(IN_THE_OPEN),
