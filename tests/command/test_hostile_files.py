@@ -65,6 +65,13 @@ def one_name_for_many_calls() -> bytes:
     return log_of_vmprof([b"\x02" + struct.pack("<qq", 16, len(name)) + name, stack_of_vmprof(struct.pack("<q", 16) * 5_000)])
 
 
+def stacks_that_begin_alike() -> bytes:
+    # Format 1: a recursion, seen at 400 depths of up to 10,000 calls. A call is 8 bytes here, and more than 100 in collapsed stacks.
+    name = b"py:" + b"a" * 100 + b":1:a.py"
+    stacks = [stack_of_vmprof(struct.pack("<q", 16) * 25 * number) for number in range(1, 401)]
+    return log_of_vmprof([b"\x02" + struct.pack("<qq", 16, len(name)) + name, *stacks])
+
+
 def rows_of_callers() -> bytes:
     """A .prof file whose callers are two references of five bytes each."""
     out = [b"{"]
@@ -191,16 +198,26 @@ def peak_bytes(*words: str | Path) -> tuple[int, int, str]:
     return peak, code, done.stderr
 
 
+def packed(folder: Path, plain: bytes) -> Path:
+    file = folder / "hostile.gz"
+    file.write_bytes(gzip.compress(plain, 9))
+    assert file.stat().st_size <= FILE_BYTES_MAX
+    return file
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_small_file_takes_little_memory(tmp_path: Path, name: str) -> None:
-    packed = gzip.compress(HOSTILE[name](), 9)
-    assert len(packed) <= FILE_BYTES_MAX
-    file = tmp_path / "hostile.gz"
-    file.write_bytes(packed)
+    file = packed(tmp_path, HOSTILE[name]())
     for words in (("report", file), ("tree", file), ("lines", file), ("export", "--to", "json", "-o", "-", file), ("html", "-o", "-", file)):
         peak, code, said = peak_bytes(*words)
         assert code in {0, 1} and "panicked" not in said, said
         assert peak <= PEAK_BYTES_MAX, (words[0], peak, code, said)
+
+
+@pytest.mark.parametrize("to", ["collapsed", "speedscope"])
+def test_stacks_that_begin_alike_are_exported_in_little_memory(tmp_path: Path, to: str) -> None:
+    peak, code, said = peak_bytes("export", "--to", to, "-o", "-", packed(tmp_path, stacks_that_begin_alike()))
+    assert code == 0 and peak <= PEAK_BYTES_MAX, (peak, code, said)
 
 
 def test_a_large_file_takes_twenty_times_its_text(tmp_path: Path) -> None:

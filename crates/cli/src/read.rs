@@ -83,6 +83,12 @@ pub fn print_pieces(make: impl FnOnce(&mut dyn fmt::Write) -> fmt::Result) -> Re
     printed(failed.map_or(Ok(()), Err))
 }
 
+/// The same, of bytes.
+pub fn print_bytes(make: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Failure> {
+    let mut stdout = BufWriter::new(std::io::stdout().lock());
+    printed(make(&mut stdout).and_then(|()| stdout.flush()))
+}
+
 struct Pieces<'a> {
     stdout: BufWriter<StdoutLock<'a>>,
     failed: Option<std::io::Error>,

@@ -1,10 +1,10 @@
 //! `genba export`: a recording in the formats of other tools.
-//! Owns: the list of formats, and the file that is written. Never: forms the content; genba-profile does; replaces a file that
-//! genba does not recognise as its own export.
+//! Owns: the list of formats, and the file that is written. Never: forms the content; genba-profile does; holds it, which may be many
+//! times the recording; replaces a file that genba does not recognise as its own export.
 
 use std::fmt::Display;
 use std::fs::{self, File, OpenOptions};
-use std::io::{ErrorKind, Write};
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -91,35 +91,34 @@ pub fn export(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let file = arguments.recordings.open()?;
     let reading = file.filtered(&arguments.filters)?;
     read::check_weight(&reading, arguments.weight)?;
-    let (text, amount, weight) = match to {
+    let output = arguments.output.as_deref();
+    let (written, amount, weight) = match to {
         ExportFormat::Collapsed => {
             let weight = arguments.weight.map_or(Weight::Samples, Into::into);
             let options = collapsed::Options { weight, threads: arguments.threads };
-            let text = collapsed::collapsed(&reading, options);
-            let amount = collapsed::summary(&reading, options, &text);
-            (text, amount, weight)
+            let stacks = collapsed::collapsed(&reading, options);
+            let written = delivered(output, &file, to.ending(), |out| write!(out, "{stacks}"))?;
+            (written, stacks.summary(), weight)
         }
         ExportFormat::Json => {
             let weight = reading.choice.weight;
             let (name, warnings) = (file.name(), warnings(&reading, weight));
             let context =
                 json::Context { genba_version: env!("CARGO_PKG_VERSION"), recording: Some(&name), warnings: &warnings };
-            let text = json::json(&reading, context);
-            let text = text.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))?;
-            (text, "the whole profile".to_owned(), weight)
+            let written = delivered(output, &file, to.ending(), |out| json::write(&reading, context, out))?;
+            (written, "the whole profile".to_owned(), weight)
         }
         ExportFormat::Speedscope => {
             let weight = reading.choice(arguments.weight.map(Into::into)).weight;
             let kept = kept_line(&reading, weight).map_or(String::new(), |kept| format!(" · {kept}"));
             let name = format!("{}{kept}", file.name());
             let context = speedscope::Context { genba_version: env!("CARGO_PKG_VERSION"), name: &name, weight };
-            let text = speedscope::speedscope(&reading, context);
-            let text = text.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))?;
-            (text, Totals::of_profile(&reading).words_with_unit(weight), weight)
+            let written = delivered(output, &file, to.ending(), |out| speedscope::write(&reading, context, out))?;
+            (written, Totals::of_profile(&reading).words_with_unit(weight), weight)
         }
     };
-    if let Some(path) = delivered(arguments.output.as_deref(), &file, to.ending(), &text)? {
-        let (path, size) = (path.display(), figures::size(text.len() as u64));
+    if let Some(Written { path, bytes }) = written {
+        let (path, size) = (path.display(), figures::size(bytes));
         say(&format!("wrote {path} ({size}): {amount}"));
         say(&law_line(&reading));
     }
@@ -129,30 +128,65 @@ pub fn export(arguments: &Arguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes the text where `output` says, `-` to stdout, else into a new file here. The file's name; none: it went to stdout.
+/// A file, and how much was written into it.
+pub struct Written {
+    pub path: PathBuf,
+    pub bytes: u64,
+}
+
+/// Has it written where `output` says, `-` to stdout, else into a new file here. None: it went to stdout.
 pub fn delivered(
     output: Option<&Path>,
     recordings: &Recordings,
     ending: &str,
-    text: &str,
-) -> Result<Option<PathBuf>, Failure> {
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<Option<Written>, Failure> {
     match output {
-        Some(path) => delivered_to(path, text),
+        Some(path) => delivered_to(path, write),
         None => {
-            let (path, mut file) = next_free(&recordings.stem(), ending)?;
-            file.write_all(text.as_bytes()).map_err(|error| cannot_write(&path, &error))?;
-            Ok(Some(path))
+            let (path, file) = next_free(&recordings.stem(), ending)?;
+            written(path, file, write).map(Some)
         }
     }
 }
 
-/// The file that was named. None: stdout.
-pub fn delivered_to(output: &Path, text: &str) -> Result<Option<PathBuf>, Failure> {
+/// The same, where a file was named, or stdout.
+pub fn delivered_to(
+    output: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<Option<Written>, Failure> {
     if output == Path::new("-") {
-        return read::print(text).map(|()| None);
+        return read::print_bytes(write).map(|()| None);
     }
-    write(output, text)?;
-    Ok(Some(output.to_owned()))
+    written(output.to_owned(), opened(output)?, write).map(Some)
+}
+
+fn written(
+    path: PathBuf,
+    file: File,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<Written, Failure> {
+    let mut out = Counted { out: BufWriter::new(file), bytes: 0 };
+    write(&mut out).and_then(|()| out.flush()).map_err(|error| cannot_write(&path, &error))?;
+    Ok(Written { path, bytes: out.bytes })
+}
+
+/// Counts what is written.
+struct Counted {
+    out: BufWriter<File>,
+    bytes: u64,
+}
+
+impl Write for Counted {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        let bytes = self.out.write(piece)?;
+        self.bytes += bytes as u64;
+        Ok(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 /// `app.html`, `app-2.html`, … in the current directory: nothing is replaced that nobody named.
@@ -177,13 +211,8 @@ fn next_free(stem: &str, ending: &str) -> Result<(PathBuf, File), Failure> {
         .hint("name another file with -o"))
 }
 
-/// Replaces an empty file and an earlier export, nothing else: `-o` is typed where FILE was meant too easily.
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let mut file = opened(path)?;
-    file.write_all(text.as_bytes()).map_err(|error| cannot_write(path, &error))
-}
-
-/// Where the text goes: a new file, one that genba may replace, now empty, or what is no regular file: `/dev/stdout`, a FIFO.
+/// Where it goes: a new file, one that genba may replace, now empty, or what is no regular file: `/dev/stdout`, a FIFO. Replaces an
+/// empty file and an earlier export, nothing else: `-o` is typed where FILE was meant too easily.
 fn opened(path: &Path) -> Result<File, Failure> {
     let failed = |error| cannot_write(path, &error);
     let Ok(found) = fs::metadata(path) else {

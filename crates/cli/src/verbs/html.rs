@@ -16,7 +16,7 @@ use genba_profile::weight::Weight;
 
 use crate::files::own_file::MARKED_HEAD;
 use crate::read::{self, FilterOptions, Recordings, SideTimes, Sides, WeightBy, open_all};
-use crate::verbs::export::delivered;
+use crate::verbs::export::{Written, delivered};
 use crate::verbs::gc::cycles::kept_files;
 use crate::words::failure::{self, Failure, say};
 use crate::words::progress::during;
@@ -94,17 +94,18 @@ pub fn html(arguments: &Arguments) -> Result<ExitCode, Failure> {
             page_of_two(Sides::open("html", files, &arguments.times, &arguments.filters)?, weight, room)?
         }
     };
-    let written = delivered(arguments.output.as_deref(), &made.named_after, made.ending, &made.page)?;
-    if let Some(path) = &written {
-        let (path, size) = (path.display(), figures::size(made.page.len() as u64));
+    let output = arguments.output.as_deref();
+    let written = delivered(output, &made.named_after, made.ending, |out| out.write_all(made.page.as_bytes()))?;
+    if let Some(Written { path, bytes }) = &written {
+        let (path, size) = (path.display(), figures::size(*bytes));
         let next = if arguments.open { "" } else { ": open it in a browser" };
         say(&format!("wrote {path} ({size}){next}"));
         made.words.iter().for_each(|line| say(line));
     }
     made.kept.iter().for_each(|kept| say(kept));
     read::warn(&made.warnings);
-    if let Some(path) = written.filter(|_| arguments.open) {
-        show_in_browser(&path);
+    if let Some(written) = written.filter(|_| arguments.open) {
+        show_in_browser(&written.path);
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -15,7 +15,7 @@ fn built(recording: &Recording) -> Profile {
 
 fn check_stacks(recording: &Recording, expected: Expect) {
     let options = Options { weight: Weight::Samples, threads: false };
-    expected.assert_eq(&collapsed(&built(recording), options));
+    expected.assert_eq(&collapsed(&built(recording), options).to_string());
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn a_function_and_its_cold_part_are_one() {
     expect![[r#"
         f (a.py:1);sort [x.so] 1
     "#]]
-    .assert_eq(&collapsed(&profile(&recording, &additions), options));
+    .assert_eq(&collapsed(&profile(&recording, &additions), options).to_string());
 }
 
 /// Three addresses of one function: a call within what was inlined into it, the same line again, and its own code.
@@ -123,7 +123,7 @@ fn what_was_inlined_stands_under_the_function_that_contains_it() {
         f (a.py:1);sort [x.so];compare [x.so] 4
         f (a.py:1);sort [x.so];merge (inlined) [x.so];gallop (inlined) [x.so];compare [x.so] 3
     "#]]
-    .assert_eq(&collapsed(&profile, options));
+    .assert_eq(&collapsed(&profile, options).to_string());
     let lines: Vec<String> = profile
         .frames
         .iter()
@@ -185,7 +185,7 @@ fn names_found_beside_the_recording_stand_behind_its_own() {
     expect![[r#"
         f (a.py:1);known [x.so];found [x.so] 1
     "#]]
-    .assert_eq(&collapsed(&profile(&recording, &additions), options));
+    .assert_eq(&collapsed(&profile(&recording, &additions), options).to_string());
 }
 
 /// The recording without the block that holds the first tables.

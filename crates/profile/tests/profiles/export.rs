@@ -26,7 +26,7 @@ const RECORDING: &str = "
 
 fn check(options: collapsed::Options, expected: Expect) {
     let reading = Reading::of(profile(&notation::recording(RECORDING), &Additions::default()));
-    expected.assert_eq(&collapsed::collapsed(&reading, options));
+    expected.assert_eq(&collapsed::collapsed(&reading, options).to_string());
 }
 
 #[test]
@@ -62,6 +62,9 @@ fn the_whole_profile_as_json() {
     let warnings = ["a warning".to_string()];
     let context = json::Context { genba_version: "0.0.0", recording: Some("app.genba"), warnings: &warnings };
     let text = json::json(&reading, context).unwrap();
+    let mut written = Vec::new();
+    json::write(&reading, context, &mut written).unwrap();
+    assert_eq!(String::from_utf8(written).unwrap(), text);
     let page: serde_json::Value = serde_json::from_str(&text).unwrap();
     let mut shown = String::new();
     for (key, value) in page.as_object().unwrap() {
@@ -123,7 +126,9 @@ fn speedscope_gets_a_profile_a_thread() {
     let reading = Reading::of(profile(&notation::recording(RECORDING), &Additions::default()));
     let check = |weight: Weight, expected: Expect| {
         let context = speedscope::Context { genba_version: "1.2.3", name: "app.genba", weight };
-        let text = speedscope::speedscope(&reading, context).expect("JSON");
+        let mut written = Vec::new();
+        speedscope::write(&reading, context, &mut written).expect("memory takes all");
+        let text = String::from_utf8(written).expect("JSON");
         expected.assert_eq(&text.replace("},{", "},\n{").replace("],\"", "],\n\""));
     };
     check(

@@ -45,6 +45,7 @@ fn check(filter: &Filter, expected: Expect) {
             let page = text::text(&reading, &report(&reading, &Options::default()), None, Default::default());
             let kept: Vec<&str> = page.lines().filter(|line| line.starts_with("kept:")).collect();
             let stacks = collapsed(&reading, collapsed::Options { weight: Weight::Wall, threads: false });
+            let stacks = stacks.to_string();
             format!("{}\n{}", kept.join("\n"), stacks.replace("000\n", " µs\n"))
         }
     });

@@ -81,8 +81,9 @@ pub fn cycles(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     if let Some(output) = &arguments.output {
         let drawn = genba_page::cycles_page(&drawing::numbers(&page)?, MARKED_HEAD);
-        if let Some(path) = delivered_to(output, &drawn.map_err(|why| Failure::ours(why.to_string()))?)? {
-            say(&format!("wrote {}: open it in a browser", path.display()));
+        let drawn = drawn.map_err(|why| Failure::ours(why.to_string()))?;
+        if let Some(written) = delivered_to(output, |out| out.write_all(drawn.as_bytes()))? {
+            say(&format!("wrote {}: open it in a browser", written.path.display()));
         }
     }
     Ok(ExitCode::SUCCESS)

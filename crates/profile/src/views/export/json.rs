@@ -2,6 +2,7 @@
 //! Owns: the shape of the tables. Keeps: what is absent is `null`; a change of meaning raises `VERSION`.
 
 use std::collections::BTreeMap;
+use std::io;
 
 use serde::Serialize;
 
@@ -33,6 +34,12 @@ pub fn json(reading: &Reading, context: Context) -> serde_json::Result<String> {
     let profile = &reading.profile;
     let accounting = profile.accounting();
     genba_text::json::compact(&page(reading, &accounting, context))
+}
+
+/// The same, never in memory as a whole.
+pub fn write(reading: &Reading, context: Context, out: impl io::Write) -> io::Result<()> {
+    let accounting = reading.profile.accounting();
+    genba_text::json::write(&page(reading, &accounting, context), out)
 }
 
 #[derive(Serialize)]

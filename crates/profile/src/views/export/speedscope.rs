@@ -1,14 +1,17 @@
 //! The file format of speedscope (https://www.speedscope.app/file-format-schema.json): shared frames, one profile a thread.
 //! Owns: that shape. Never: claims an order in time, which groups of samples do not have: stacks that begin alike stand
-//! beside each other. Leaves out threads without weight, and stacks without it.
+//! beside each other. Leaves out threads without weight, and stacks without it. Never: holds the frames of all stacks, which are
+//! many times the recording where stacks begin alike.
 
 use std::collections::HashMap;
+use std::io;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::rules::weight::{Totals, Weight};
-use crate::tables::profile::{FrameKind, FunctionIndex, Home, Profile, ThreadIndex};
+use crate::tables::profile::{FrameKind, FunctionIndex, Home, Profile, SampleGroup, ThreadIndex};
 use crate::tables::state::in_words;
+use crate::tables::table::TableIndex;
 use genba_format::state::State;
 
 #[derive(Clone, Copy, Debug)]
@@ -28,12 +31,12 @@ struct File<'a> {
     #[serde(rename = "activeProfileIndex")]
     active_profile_index: Option<usize>,
     shared: Shared<'a>,
-    profiles: Vec<Sampled>,
+    profiles: Vec<Sampled<'a>>,
 }
 
 #[derive(Serialize)]
 struct Shared<'a> {
-    frames: Vec<SharedFrame<'a>>,
+    frames: &'a [SharedFrame<'a>],
 }
 
 /// `line` is the first of the function: speedscope adds up by frame.
@@ -47,7 +50,7 @@ struct SharedFrame<'a> {
 }
 
 #[derive(Serialize)]
-struct Sampled {
+struct Sampled<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     name: String,
@@ -56,9 +59,20 @@ struct Sampled {
     start_value: u64,
     #[serde(rename = "endValue")]
     end_value: u64,
-    /// Root first, as positions in the shared frames.
-    samples: Vec<Vec<usize>>,
+    samples: Stacks<'a>,
     weights: Vec<u64>,
+}
+
+struct Stacks<'a> {
+    profile: &'a Profile,
+    shared: &'a Frames<'a>,
+    groups: Vec<&'a SampleGroup>,
+}
+
+impl Serialize for Stacks<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.groups.iter().map(|group| self.shared.stack(self.profile, group)))
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -68,31 +82,20 @@ enum Shown {
     NoStack,
 }
 
-pub fn speedscope(profile: &Profile, context: Context) -> serde_json::Result<String> {
-    let mut shared = Frames::default();
-    let mut threads: HashMap<ThreadIndex, Vec<(Vec<usize>, u64)>> = HashMap::new();
+pub fn write(profile: &Profile, context: Context, out: impl io::Write) -> io::Result<()> {
+    let mut shared = Frames { of_table: vec![0; profile.frames.len()], ..Frames::default() };
+    let mut threads: HashMap<ThreadIndex, Vec<(&SampleGroup, u64)>> = HashMap::new();
     for group in &profile.samples {
         let weight = Totals::of_group(group).by(context.weight);
         if weight == 0 {
             continue;
         }
-        let mut stack = Vec::new();
-        if group.state != State::Running {
-            stack.push(shared.position(profile, Shown::State(group.state)));
-        }
-        for frame in profile.stack(group.node) {
-            let frame = &profile.frames[frame];
-            stack.push(shared.position(profile, Shown::Function(frame.function, frame.kind)));
-        }
-        if group.node.is_none() {
-            stack.push(shared.position(profile, Shown::NoStack));
-        }
-        stack.reverse();
-        threads.entry(group.thread).or_default().push((stack, weight));
+        shared.take_in(profile, group);
+        threads.entry(group.thread).or_default().push((group, weight));
     }
     let mut profiles: Vec<(ThreadIndex, Sampled)> = threads
         .into_iter()
-        .map(|(thread, stacks)| (thread, sampled(profile, context.weight, thread, stacks)))
+        .map(|(thread, groups)| (thread, sampled(profile, &shared, context.weight, thread, groups)))
         .collect();
     profiles.sort_by_key(|(thread, sampled)| (std::cmp::Reverse(sampled.end_value), *thread));
     let profiles: Vec<Sampled> = profiles.into_iter().map(|(_, sampled)| sampled).collect();
@@ -101,14 +104,22 @@ pub fn speedscope(profile: &Profile, context: Context) -> serde_json::Result<Str
         exporter: format!("genba@{}", context.genba_version),
         name: context.name,
         active_profile_index: (!profiles.is_empty()).then_some(0),
-        shared: Shared { frames: shared.rows },
+        shared: Shared { frames: &shared.rows },
         profiles,
     };
-    genba_text::json::compact(&file)
+    genba_text::json::write(&file, out)
 }
 
-fn sampled(profile: &Profile, weight: Weight, thread: ThreadIndex, mut stacks: Vec<(Vec<usize>, u64)>) -> Sampled {
-    stacks.sort();
+fn sampled<'a>(
+    profile: &'a Profile,
+    shared: &'a Frames<'a>,
+    weight: Weight,
+    thread: ThreadIndex,
+    mut groups: Vec<(&'a SampleGroup, u64)>,
+) -> Sampled<'a> {
+    groups.sort_unstable_by(|(a, a_weighs), (b, b_weighs)| {
+        shared.stack(profile, a).cmp(&shared.stack(profile, b)).then(a_weighs.cmp(b_weighs))
+    });
     let row = &profile.threads[thread];
     let process = &profile.processes[row.process];
     let number = |number: Option<u32>| number.map_or("of a lost block".to_string(), |number| number.to_string());
@@ -116,7 +127,7 @@ fn sampled(profile: &Profile, weight: Weight, thread: ThreadIndex, mut stacks: V
     name += format!(" {}", row.names_in_words()).trim_end();
     name += &format!(" of process {}", number(process.pid));
     name += &process.recording.as_ref().map_or(String::new(), |recording| format!(" of {recording}"));
-    let (samples, weights): (Vec<_>, Vec<u64>) = stacks.into_iter().unzip();
+    let (groups, weights): (Vec<_>, Vec<u64>) = groups.into_iter().unzip();
     Sampled {
         kind: "sampled",
         name,
@@ -127,7 +138,7 @@ fn sampled(profile: &Profile, weight: Weight, thread: ThreadIndex, mut stacks: V
         },
         start_value: 0,
         end_value: weights.iter().fold(0, |sum, weight| sum.saturating_add(*weight)),
-        samples,
+        samples: Stacks { profile, shared, groups },
         weights,
     }
 }
@@ -136,9 +147,36 @@ fn sampled(profile: &Profile, weight: Weight, thread: ThreadIndex, mut stacks: V
 struct Frames<'a> {
     rows: Vec<SharedFrame<'a>>,
     position_of: HashMap<Shown, usize>,
+    /// For each frame of the profile that was taken in: its position.
+    of_table: Vec<usize>,
 }
 
 impl<'a> Frames<'a> {
+    /// The frames of a stack that are not here yet, leaf first.
+    fn take_in(&mut self, profile: &'a Profile, group: &SampleGroup) {
+        if group.state != State::Running {
+            self.position(profile, Shown::State(group.state));
+        }
+        for index in profile.stack(group.node) {
+            let frame = &profile.frames[index];
+            self.of_table[index.position()] = self.position(profile, Shown::Function(frame.function, frame.kind));
+        }
+        if group.node.is_none() {
+            self.position(profile, Shown::NoStack);
+        }
+    }
+
+    /// Root first, as positions in the shared frames.
+    fn stack(&self, profile: &Profile, group: &SampleGroup) -> Vec<usize> {
+        let state = (group.state != State::Running).then_some(Shown::State(group.state));
+        let no_stack = group.node.is_none().then_some(Shown::NoStack);
+        let mut stack: Vec<usize> = state.iter().map(|state| self.position_of[state]).collect();
+        stack.extend(profile.stack(group.node).map(|index| self.of_table[index.position()]));
+        stack.extend(no_stack.iter().map(|no_stack| self.position_of[no_stack]));
+        stack.reverse();
+        stack
+    }
+
     fn position(&mut self, profile: &'a Profile, shown: Shown) -> usize {
         *self.position_of.entry(shown).or_insert_with(|| {
             self.rows.push(shared_frame(profile, shown));
