@@ -22,7 +22,8 @@ use crate::rules::difference::aligned::{Begins, By, Function, Site, SiteIndex, S
 use crate::rules::difference::certainty::{Busy, Certainty, Estimate, Longer, SAMPLES_MIN, Sums, variance_of_unseen};
 use crate::rules::difference::codebase::Codebase;
 pub use crate::rules::difference::comparable::Run;
-use crate::rules::difference::comparable::{Facts, longer_part, obstacles, of_any_row_ns, unlike, waited_for_cpu};
+use crate::rules::difference::comparable::of_any_row::{OfAnyRow, apart};
+use crate::rules::difference::comparable::{Facts, longer_part, obstacles, unlike, waited_for_cpu};
 use crate::rules::difference::division::{Division, Ways};
 use crate::rules::difference::files::Side;
 use crate::rules::difference::places::{Place, Series, places, whole_run};
@@ -218,8 +219,8 @@ struct Table {
     one_sample: Vec<f64>,
     /// Of each run: its sum, what filters leave out included.
     recorded: Vec<f64>,
-    /// Of each run, in nanoseconds.
-    of_any_row: Vec<f64>,
+    /// Of each run.
+    of_any_row: Vec<OfAnyRow>,
     busy: Busy,
 }
 
@@ -267,7 +268,7 @@ impl Table {
         let run = whole_run(reading, self.weight);
         let progress = Progress::of(&run, &whole, one_sample(reading, self.weight, &run));
         self.recorded.push(run.sum());
-        self.of_any_row.push(of_any_row_ns(reading, self.weight));
+        self.of_any_row.push(OfAnyRow::of(reading, self.weight));
         self.one_sample.push(progress.one_sample);
         self.runs.push(RunPlaces { side, places, whole, progress });
     }
@@ -366,7 +367,7 @@ impl Table {
         let (of_any_row_before, of_any_row_after) = self.of_any_row.split_at(self.runs_before);
         let certainty = Certainty::of(&spread_of, &self.whole, compared, self.busy)
             .with_neighbours_in(mean(&self.recorded))
-            .with_uncovered(mean(of_any_row_before), mean(of_any_row_after))
+            .with_uncovered(apart(of_any_row_before, of_any_row_after))
             .with_longer(longer_part);
         let whole = certainty.estimate(&self.whole, !is_too_few);
         let (mut rows, mut functions) = (Vec::new(), Vec::new());

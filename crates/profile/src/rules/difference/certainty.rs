@@ -123,7 +123,8 @@ pub struct Certainty {
     is_shown: bool,
     /// Assumed, in the unit of the weight.
     exchange: f64,
-    /// By how much the CPU that is in no sample differs, or of wall time the wait for a CPU, in the unit of the weight: a row may have all of it.
+    /// By how much the CPU that is in no sample differs, or of wall time and of a chosen time the wait for a CPU, in the unit of the weight: a row
+    /// may have all of it.
     /// More runs do not make it smaller.
     uncovered: f64,
     /// By which part one side was recorded longer, of programs that went on: a row may have that much more for it. More runs do not make it
@@ -209,10 +210,10 @@ impl Certainty {
         Certainty { exchange, ..self }
     }
 
-    /// What any row of a run may have, on the average of each side.
+    /// By how much the sides differ in what any row may have.
     #[must_use]
-    pub fn with_uncovered(self, before: f64, after: f64) -> Certainty {
-        Certainty { uncovered: (before - after).abs(), ..self }
+    pub fn with_uncovered(self, apart: f64) -> Certainty {
+        Certainty { uncovered: apart, ..self }
     }
 
     /// `part`: of any row's time, which a side has for its longer recording alone.

@@ -2,12 +2,12 @@
 //! Owns: the obstacles, in words. Keeps: with an obstacle nothing is certain.
 
 mod covered;
+pub mod of_any_row;
 mod queue;
 
 use std::collections::BTreeSet;
 
 use crate::rules::difference::comparable::covered::Covered;
-use crate::rules::difference::comparable::queue::queue_ns;
 pub use crate::rules::difference::comparable::queue::waited_for_cpu;
 use crate::rules::difference::files::{base_name, script};
 use crate::rules::pace::Pace;
@@ -164,16 +164,6 @@ fn has_all_of(span_ns: u64, window: Window) -> bool {
     let length_ns = end_ns.saturating_sub(window.start_ns);
     let lacking_ns = length_ns.saturating_sub(window.held_ns(0, span_ns));
     lacking_ns.saturating_mul(1_000) <= length_ns.saturating_mul(LACKING_PER_MILLE_MAX)
-}
-
-/// What any row may have more of though its code is the same: CPU that is in no sample; of wall time, the wait for a CPU.
-#[must_use]
-pub fn of_any_row_ns(reading: &Reading, weight: Weight) -> f64 {
-    match weight {
-        Weight::Cpu => Covered::of(reading).uncovered_ns as f64,
-        Weight::Wall => queue_ns(reading),
-        Weight::Samples | Weight::Copied | Weight::Allocated => 0.0,
-    }
 }
 
 /// Of the process that was started first.

@@ -75,7 +75,7 @@ fn a_single_run_is_as_uncertain_as_its_own_calls_and_several_are_measured() {
 fn what_is_in_no_sample_of_one_side_may_be_any_row_s() {
     let row = sums(&[100.0, 100.1, 99.9, 100.0], &[103.0, 103.1, 102.9, 103.0], 0.0);
     let of = |before: f64, after: f64| {
-        let certainty = Certainty::of(&[], &row, 1, Busy::default()).with_uncovered(before, after);
+        let certainty = Certainty::of(&[], &row, 1, Busy::default()).with_uncovered((before - after).abs());
         certainty.estimate(&row, true)
     };
     assert!(of(0.0, 0.0).certain && of(5.0, 5.0).certain);
@@ -250,7 +250,7 @@ fn a_machine_that_was_busier_on_one_side_is_in_the_advice() {
     assert_eq!(busy.runs_needed(&row, 5.0), None);
     assert_eq!(busy.times_longer(&row, 5.0), None);
     // A side has more in no sample than the change.
-    let uncovered = of(0.0).with_uncovered(0.0, 6.0);
+    let uncovered = of(0.0).with_uncovered(6.0);
     assert_eq!((uncovered.runs_needed(&row, 5.0), uncovered.times_longer(&row, 5.0)), (None, None));
     // It was recorded longer by more than the change, and by a part of it.
     let longer = of(0.0).with_longer(0.06);

@@ -8,23 +8,31 @@ use genba_format::state::State;
 use crate::rules::reading::Reading;
 use crate::tables::profile::{Moment, ThreadIndex};
 
-/// What a thread has of its time in the time that is compared.
+/// What a thread has of its time in the time that is compared, and before it.
 #[derive(Clone, Copy, Default)]
 struct Part {
     queue: f64,
+    queue_before: f64,
     cpu: f64,
 }
 
 impl Part {
-    const ALL: Part = Part { queue: 1.0, cpu: 1.0 };
+    const ALL: Part = Part { queue: 1.0, queue_before: 0.0, cpu: 1.0 };
 
-    fn of(all: Seen, within: Seen) -> Part {
-        let part = |within: u64, all: u64| (all > 0).then(|| within as f64 / all as f64);
-        let cpu = part(within.cpu_ns, all.cpu_ns).unwrap_or(0.0);
+    fn of(Times { all, before, within }: Times) -> Part {
+        let part = |of: u64, all: u64| (all > 0).then(|| of as f64 / all as f64);
+        let cpu = |of: Seen| part(of.cpu_ns, all.cpu_ns).unwrap_or(0.0);
         // Where the samples did not see it wait, it waited as it ran.
-        let queue = part(within.idle_ns(), all.idle_ns()).unwrap_or(cpu);
-        Part { queue, cpu }
+        let queue = |of: Seen| part(of.idle_ns(), all.idle_ns()).unwrap_or(cpu(of));
+        Part { queue: queue(within), queue_before: queue(before), cpu: cpu(within) }
     }
+}
+
+#[derive(Clone, Copy, Default)]
+struct Times {
+    all: Seen,
+    before: Seen,
+    within: Seen,
 }
 
 /// What samples saw of a thread that had work to do.
@@ -49,39 +57,64 @@ impl Seen {
 
 /// Of each thread that was seen. None: all of the run is compared.
 fn parts(reading: &Reading) -> Option<HashMap<ThreadIndex, Part>> {
-    let kept = reading.kept.as_ref().filter(|kept| kept.window.is_some())?;
-    let mut seen: HashMap<ThreadIndex, (Seen, Seen)> = HashMap::new();
+    let kept = reading.kept.as_ref()?;
+    let window = kept.window?;
+    let bin_ns = reading.moment_bins.map_or(0, |bins| bins.length_ns.get());
+    let mut seen: HashMap<ThreadIndex, Times> = HashMap::new();
     for moment in reading.moments.iter().chain(&kept.left_out) {
-        let (all, within) = seen.entry(moment.thread).or_default();
-        all.add(moment);
+        let times = seen.entry(moment.thread).or_default();
+        times.all.add(moment);
         if moment.in_window {
-            within.add(moment);
+            times.within.add(moment);
+        } else if u64::from(moment.bin).saturating_mul(bin_ns) < window.start_ns {
+            times.before.add(moment);
         }
     }
-    Some(seen.into_iter().map(|(thread, (all, within))| (thread, Part::of(all, within))).collect())
+    Some(seen.into_iter().map(|(thread, times)| (thread, Part::of(times))).collect())
 }
 
-/// Of all threads, each with what the kernel told: the wait, and the CPU.
-fn told(reading: &Reading) -> Vec<(f64, Option<f64>)> {
+/// Of a thread, by the kernel.
+struct Told {
+    queue_ns: f64,
+    queue_before_ns: f64,
+    cpu_ns: Option<f64>,
+}
+
+/// Of all threads of which it told the wait.
+fn told(reading: &Reading) -> Vec<Told> {
     let parts = parts(reading);
     let threads = reading.threads.enumerate().filter_map(|(index, thread)| {
         let part = parts.as_ref().map_or(Part::ALL, |parts| parts.get(&index).copied().unwrap_or_default());
-        let cpu_ns = thread.cpu_ns.map(|cpu_ns| cpu_ns as f64 * part.cpu);
-        Some((thread.cpu_queue_ns? as f64 * part.queue, cpu_ns))
+        let queue_ns = thread.cpu_queue_ns? as f64;
+        Some(Told {
+            queue_ns: queue_ns * part.queue,
+            queue_before_ns: queue_ns * part.queue_before,
+            cpu_ns: thread.cpu_ns.map(|cpu_ns| cpu_ns as f64 * part.cpu),
+        })
     });
     threads.collect()
 }
 
-/// Nanoseconds, of all threads together.
+/// How long all threads together waited for a CPU.
+#[derive(Clone, Copy, Default)]
+pub struct Queue {
+    /// Within the time that is compared.
+    pub within_ns: f64,
+    pub before_ns: f64,
+}
+
 #[must_use]
-pub fn queue_ns(reading: &Reading) -> f64 {
-    told(reading).into_iter().map(|(queue_ns, _)| queue_ns).sum()
+pub fn queue(reading: &Reading) -> Queue {
+    told(reading).into_iter().fold(Queue::default(), |sum, one| Queue {
+        within_ns: sum.within_ns + one.queue_ns,
+        before_ns: sum.before_ns + one.queue_before_ns,
+    })
 }
 
 /// The part of its time that a run was ready and had no CPU. None: the kernel did not tell.
 #[must_use]
 pub fn waited_for_cpu(reading: &Reading) -> Option<f64> {
-    let threads = told(reading).into_iter().filter_map(|(queue_ns, cpu_ns)| Some((queue_ns, cpu_ns?)));
+    let threads = told(reading).into_iter().filter_map(|one| Some((one.queue_ns, one.cpu_ns?)));
     let (queue_ns, cpu_ns) = threads.reduce(|sum, one| (sum.0 + one.0, sum.1 + one.1))?;
     Some(if queue_ns > 0.0 { queue_ns / (queue_ns + cpu_ns) } else { 0.0 })
 }
