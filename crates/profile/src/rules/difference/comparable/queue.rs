@@ -19,20 +19,28 @@ struct Part {
 impl Part {
     const ALL: Part = Part { queue: 1.0, queue_before: 0.0, cpu: 1.0 };
 
-    fn of(Times { all, before, within }: Times) -> Part {
-        let part = |of: u64, all: u64| (all > 0).then(|| of as f64 / all as f64);
-        let cpu = |of: Seen| part(of.cpu_ns, all.cpu_ns).unwrap_or(0.0);
+    fn of(times: Times) -> Part {
+        let cpu = |of: Seen| times.part(of, |seen| seen.cpu_ns).unwrap_or(0.0);
         // Where the samples did not see it wait, it waited as it ran.
-        let queue = |of: Seen| part(of.idle_ns(), all.idle_ns()).unwrap_or(cpu(of));
-        Part { queue: queue(within), queue_before: queue(before), cpu: cpu(within) }
+        let queue = |of: Seen| times.part(of, Seen::idle_ns).unwrap_or_else(|| cpu(of));
+        Part { queue: queue(times.within), queue_before: queue(times.before), cpu: cpu(times.within) }
     }
 }
 
+/// The time that is compared, and what is on both sides of it.
 #[derive(Clone, Copy, Default)]
 struct Times {
-    all: Seen,
     before: Seen,
     within: Seen,
+    after: Seen,
+}
+
+impl Times {
+    /// Parts of a whole: one of them may have more CPU than wall time, and takes nothing from the others. None: there is nothing of it.
+    fn part(self, of: Seen, ns: fn(Seen) -> u64) -> Option<f64> {
+        let all_ns = [self.before, self.within, self.after].into_iter().map(ns).fold(0, u64::saturating_add);
+        (all_ns > 0).then(|| ns(of) as f64 / all_ns as f64)
+    }
 }
 
 /// What samples saw of a thread that had work to do.
@@ -59,15 +67,17 @@ impl Seen {
 fn parts(reading: &Reading) -> Option<HashMap<ThreadIndex, Part>> {
     let kept = reading.kept.as_ref()?;
     let window = kept.window?;
-    let bin_ns = reading.moment_bins.map_or(0, |bins| bins.length_ns.get());
+    let begins_before =
+        |moment: &Moment| reading.moment_bins.is_some_and(|bins| bins.start_ns(moment.bin) < window.start_ns);
     let mut seen: HashMap<ThreadIndex, Times> = HashMap::new();
     for moment in reading.moments.iter().chain(&kept.left_out) {
         let times = seen.entry(moment.thread).or_default();
-        times.all.add(moment);
         if moment.in_window {
             times.within.add(moment);
-        } else if u64::from(moment.bin).saturating_mul(bin_ns) < window.start_ns {
+        } else if begins_before(moment) {
             times.before.add(moment);
+        } else {
+            times.after.add(moment);
         }
     }
     Some(seen.into_iter().map(|(thread, times)| (thread, Part::of(times))).collect())
