@@ -110,6 +110,11 @@ impl End {
         }
     }
 
+    /// The program did not end by itself: its recording is not as long as its work.
+    const fn is_open(self) -> bool {
+        matches!(self, End::Recorded | End::Signal(_) | End::Cut)
+    }
+
     #[must_use]
     pub fn words(self) -> String {
         match self {
@@ -270,8 +275,8 @@ fn are_of_one_kind(before: &BTreeSet<End>, after: &BTreeSet<End>) -> bool {
 /// No program of either side ended by itself: their recordings are not as long as their work.
 fn went_on(before: &[Facts], after: &[Facts]) -> bool {
     let (ends_before, ends_after) = (ends(before), ends(after));
-    let is_open = |end: &End| matches!(end, End::Recorded | End::Signal(_) | End::Cut);
-    are_to_end(before, after) && are_of_one_kind(&ends_before, &ends_after) && ends_before.iter().any(is_open)
+    let is_open = ends_before.iter().any(|end| end.is_open());
+    are_to_end(before, after) && are_of_one_kind(&ends_before, &ends_after) && is_open
 }
 
 fn recorded_on_average_ns(side: &[Facts]) -> f64 {

@@ -1,8 +1,10 @@
 //! What any row of a run may have more of though its code is the same: by so much each interval is wider.
-//! Owns: which of that there is by what is weighed, and whether a time was chosen. Never: says whether sides can be compared at all.
+//! Owns: which of that there is by what is weighed, and whether the clock or the work ended what is compared. Never: says whether sides can be
+//! compared at all.
 
 use crate::rules::difference::comparable::covered::Covered;
 use crate::rules::difference::comparable::queue::{Queue, queue};
+use crate::rules::difference::comparable::{End, end_of, has_all_of};
 use crate::rules::pace::Pace;
 use crate::rules::reading::Reading;
 use crate::rules::weight::Weight;
@@ -13,34 +15,44 @@ use crate::tables::window::Window;
 pub struct OfAnyRow {
     /// CPU that is in no sample.
     uncovered: f64,
-    /// The wait for a CPU: wall time itself; of a time with an end, what was not done in it.
+    /// The wait for a CPU: wall time itself; of what the clock ended, work that was not done in it.
     queue: f64,
-    /// The same before that time: what was done in it began later in the work.
+    queue_counts: bool,
+    /// The same before the time that is compared: what was done in it began later in the work.
     queue_before: f64,
-    window: Option<Window>,
+    /// When that time begins.
+    start_ns: u64,
 }
 
 impl OfAnyRow {
     #[must_use]
     pub fn of(reading: &Reading, weight: Weight) -> OfAnyRow {
         let window = reading.window();
-        let has_end = window.is_some_and(|window| window.end_ns.is_some());
+        let start_ns = window.map_or(0, |window| window.start_ns);
+        let queue_counts = weight == Weight::Wall || is_ended_by_clock(reading, window);
         let queue_of = |unit_ns: f64| {
             let Queue { within_ns, before_ns } = queue(reading);
-            let queue = if has_end || weight == Weight::Wall { within_ns / unit_ns } else { 0.0 };
-            OfAnyRow { uncovered: 0.0, queue, queue_before: before_ns / unit_ns, window }
+            let (queue, queue_before) = (within_ns / unit_ns, before_ns / unit_ns);
+            OfAnyRow { uncovered: 0.0, queue, queue_counts, queue_before, start_ns }
         };
+        let nothing = OfAnyRow { start_ns, ..OfAnyRow::default() };
         match weight {
             Weight::Cpu => OfAnyRow { uncovered: Covered::of(reading).uncovered_ns as f64, ..queue_of(1.0) },
             Weight::Wall => queue_of(1.0),
             Weight::Samples => {
                 let interval_ns =
                     Pace::within(&reading.profile, window).mostly_ns.filter(|interval_ns| *interval_ns > 0);
-                interval_ns.map_or(OfAnyRow::default(), |interval_ns| queue_of(interval_ns as f64))
+                interval_ns.map_or(nothing, |interval_ns| queue_of(interval_ns as f64))
             }
-            Weight::Copied | Weight::Allocated => OfAnyRow::default(),
+            Weight::Copied | Weight::Allocated => nothing,
         }
     }
+}
+
+/// The time that is compared has an end before the recording's, or the program went on when its recording ended.
+fn is_ended_by_clock(reading: &Reading, window: Option<Window>) -> bool {
+    window.is_some_and(|window| has_all_of(reading.profile.span_ns, window))
+        || end_of(&reading.profile).is_some_and(End::is_open)
 }
 
 /// By how much the sides differ in that, on the average of their runs. Each of them may be of another row.
@@ -50,20 +62,20 @@ pub fn apart(before: &[OfAnyRow], after: &[OfAnyRow]) -> f64 {
         let mean = |side: &[OfAnyRow]| side.iter().map(part).sum::<f64>() / side.len().max(1) as f64;
         (mean(before) - mean(after)).abs()
     };
-    let windows: Vec<Option<Window>> = before.iter().chain(after).map(|run| run.window).collect();
+    let all = || before.iter().chain(after);
+    let within_it = if all().any(|run| run.queue_counts) { of(|run| run.queue) } else { 0.0 };
     // Two times of a run begin apart because they were chosen so.
-    let before_it = if windows.windows(2).all(|two| two[0] == two[1]) { of(|run| run.queue_before) } else { 0.0 };
-    of(|run| run.uncovered) + of(|run| run.queue) + before_it
+    let begin_alike = all().zip(all().skip(1)).all(|(one, next)| one.start_ns == next.start_ns);
+    let before_it = if begin_alike { of(|run| run.queue_before) } else { 0.0 };
+    of(|run| run.uncovered) + within_it + before_it
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const TIME: Window = Window { start_ns: 5, end_ns: Some(9) };
-
     fn run(uncovered: f64, queue: f64, queue_before: f64) -> OfAnyRow {
-        OfAnyRow { uncovered, queue, queue_before, window: Some(TIME) }
+        OfAnyRow { uncovered, queue, queue_counts: true, queue_before, start_ns: 5 }
     }
 
     #[test]
@@ -74,7 +86,16 @@ mod tests {
 
     #[test]
     fn times_that_were_chosen_apart_begin_apart() {
-        let later = OfAnyRow { window: Some(Window { start_ns: 9, end_ns: None }), ..run(1.0, 7.0, 50.0) };
+        let later = OfAnyRow { start_ns: 9, ..run(1.0, 7.0, 50.0) };
         assert_eq!(apart(&[run(1.0, 7.0, 0.0)], &[later]), 0.0);
+    }
+
+    /// Of `--before-time ..5s --after-time 5s..` the second one has the end of the work.
+    #[test]
+    fn the_wait_within_counts_where_the_clock_ended_either_side() {
+        let to_its_end = |queue: f64| OfAnyRow { queue_counts: false, ..run(0.0, queue, 0.0) };
+        assert_eq!(apart(&[to_its_end(7.0)], &[to_its_end(2.0)]), 0.0);
+        assert_eq!(apart(&[run(0.0, 7.0, 0.0)], &[to_its_end(7.0)]), 0.0);
+        assert_eq!(apart(&[run(0.0, 7.0, 0.0)], &[to_its_end(2.0)]), 5.0);
     }
 }
