@@ -95,6 +95,26 @@ fn a_longer_recording_of_a_program_that_went_on_is_no_slow_down() {
     assert!(rows.contains(&"f +480 certain".to_owned()), "{rows:?}");
 }
 
+/// Servers that were recorded for as long: of one of them others had the CPU in 45 % of the time.
+#[test]
+fn what_a_program_that_went_on_waited_for_a_cpu_is_no_speed_up() {
+    let busy = |end: &str, queue_ms: u32| {
+        let clocks = format!("turns 7 900 {queue_ms}ms\nended 7 880ms 0ms\n");
+        process(2) + "main@app.py:3 x450 cpu\nmain@app.py:3 x550\n" + &clocks + end
+    };
+    let rows = |end: &str, queue_ms: u32| {
+        let idle = alone(1, 1_000) + "turns 7 900 0ms\nended 7 1600ms 0ms\n" + end;
+        let (before, after) = sides(&[idle], &[busy(end, queue_ms)]);
+        let all = comparison(&before, &after, Some(Weight::Cpu));
+        assert_eq!(all.difference.whole.certain, told(&all)[0].ends_with("certain"), "{}", all.verdict());
+        told(&all)
+    };
+    assert_eq!(rows("end duration\n", 720), ["main -720 open"]);
+    assert_eq!(rows("end duration\n", 0), ["main -720 certain"]);
+    // It did all of its work, and that was less.
+    assert_eq!(rows("", 720), ["main -720 certain"]);
+}
+
 /// How much runs differ is assumed, shown or measured.
 #[test]
 fn how_much_runs_differ_is_said() {

@@ -84,6 +84,42 @@ fn each_time_has_its_own_wait_for_a_cpu() {
         .assert_eq(told.unwrap_or_default());
 }
 
+/// `load`, then `compute`, and on one side a wait for a CPU before both: the same work begins later, and ends later.
+#[test]
+fn what_a_program_waited_for_a_cpu_moves_no_claim_into_a_time() {
+    // 1,500 samples of 1.6 ms, behind 250 in which it was ready and had no CPU.
+    let work = "load@app.py:3 x500\ncompute@app.py:4 x1000\n";
+    let recording = |key: u32, waits: &str, queue_ms: u32| {
+        let clocks = format!("turns 7 900 {queue_ms}ms\nended 7 2400ms 0ms\n");
+        format!("process 7 3.13.0 cwd=/app key={key}\n{waits}{work}{clocks}")
+    };
+    let compared = |queue_ms: u32, (start_us, end_us): (u64, Option<u64>), weight: Weight| {
+        let window = Window { start_ns: start_us * 1_000, end_ns: end_us.map(|end_us| end_us * 1_000) };
+        let filter = Filter { window: Some(window), ..Filter::default() };
+        let before = [run("a.genba", &recording(1, "", 0), &filter)];
+        let after = [run("b.genba", &recording(2, "load@app.py:3 x250 cpu\n", queue_ms), &filter)];
+        let all = comparison(&before, &after, Some(weight));
+        (told(&all), all.difference.whole.certain, all.verdict())
+    };
+    let open = |(rows, whole_is_certain, verdict): (Vec<String>, bool, String)| {
+        let is_open = verdict.starts_with("no difference that these recordings can tell");
+        assert!(is_open && !whole_is_certain && rows.iter().all(|row| row.ends_with(" open")), "{rows:?} {verdict}");
+        rows
+    };
+    // The wait is before the time. By samples, 250 of each are 400 ms.
+    let behind_it = (400_800, Some(1_440_800));
+    assert_eq!(open(compared(400, behind_it, Weight::Cpu)), ["load +400 open", "compute -400 open"]);
+    open(compared(400, behind_it, Weight::Wall));
+    open(compared(400, behind_it, Weight::Samples));
+    // A time without an end has more of the work.
+    assert_eq!(open(compared(400, (400_800, None), Weight::Cpu)), ["load +400 open", "compute +0 open"]);
+    // It is within the time, so the time has less of the work.
+    assert_eq!(open(compared(400, (0, Some(1_040_800)), Weight::Cpu)), ["compute -240 open", "load -160 open"]);
+    // The kernel counts no wait: the program itself was later.
+    let (rows, ..) = compared(0, behind_it, Weight::Cpu);
+    assert_eq!(rows, ["load +400 certain", "compute -400 certain"]);
+}
+
 /// A program that was recorded to its end, and for a part of its run.
 #[test]
 fn a_time_that_one_recording_does_not_have_whole_is_not_compared() {
