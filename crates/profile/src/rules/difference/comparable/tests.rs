@@ -13,6 +13,8 @@ fn facts() -> Facts {
         covered_per_mille: Some(995),
         end: Some(End::ExitCode(0)),
         waited_for_cpu: Some(0.0),
+        start_ns: 0,
+        waited_before_ns: 0.0,
         recorded_ns: 5_000_000_000,
         paused_ns: 0,
         cpu_ns: 4_000_000_000,
@@ -109,6 +111,21 @@ fn a_machine_that_is_busier_on_one_side_is_told() {
     assert_eq!(of(Facts { threads: 16, ..waited(0.9) }), [] as [String; 0]);
     assert_eq!(obstacles(&[Facts { threads: 16, ..facts() }], &[waited(0.9)], Weight::Cpu).len(), 1);
     assert_eq!(of(Facts { waited_for_cpu: None, ..facts() }), [] as [String; 0]);
+}
+
+/// Of a time of 5 s, more than 250 ms. Where the sides begin is then another part of the work.
+#[test]
+fn a_machine_that_was_busier_before_the_time_is_told() {
+    let waited = |start_ns, ms: f64| Facts { start_ns, waited_before_ns: ms * 1e6, has_window: true, ..facts() };
+    let told = |a, b| allowed_for(&[a], &[b], Weight::Cpu);
+    assert_eq!(told(waited(9, 200.0), waited(9, 449.0)), [] as [String; 0]);
+    assert_eq!(
+        told(waited(9, 200.0), waited(9, 451.0)),
+        [
+            "before the time that is compared a run waited for a CPU for 200 ms in A, for 451 ms in B: the intervals are wider for that; record both sides in turn"
+        ]
+    );
+    assert_eq!(told(waited(9, 0.0), waited(5_000_000_009, 451.0)), [] as [String; 0]);
 }
 
 /// Nobody records two times of one recording in turn.
