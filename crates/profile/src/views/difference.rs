@@ -278,7 +278,9 @@ impl Comparison<'_> {
         let at_least = if self.difference.certainty.spread.freedom.is_none() { "at least " } else { "" };
         // Many short runs take less time in all than a few long ones, so they come first.
         let as_now = advice.times_longer.map(f64::ceil).filter(|times| *times > 1.0);
-        let as_now = as_now.map(|times| match self.longest_ns() as f64 * times <= LONGER_RUN_NS_MAX {
+        // A time that was chosen is as long in a longer run.
+        let can_be_longer = |times: f64| !self.is_of_parts() && self.longest_ns() as f64 * times <= LONGER_RUN_NS_MAX;
+        let as_now = as_now.map(|times| match can_be_longer(times) {
             true => format!(", or as many as now, each {times:.0} times as long or with so much higher a --rate"),
             false => format!(", or as many as now, each with a --rate {times:.0} times as high"),
         });

@@ -1,6 +1,7 @@
 //! Two times of one recording, compared.
 
 use crate::compared::{run, told};
+use crate::random::Random;
 use expect_test::expect;
 use genba_profile::difference_view::{Comparison, Run, comparison, json, text};
 use genba_profile::filter::Filter;
@@ -63,6 +64,27 @@ fn the_advice_on_two_times_of_one_recording_can_be_followed() {
     let verdict = comparison(&before, &after, None).verdict();
     expect!["too few samples to tell: A has 20, B has 20, and genba compares from 100 on one side and 10 on the other; compare times 6 times as long, or record with a --rate 6 times as high"]
         .assert_eq(&verdict);
+}
+
+/// The same time of a longer run has no more samples.
+#[test]
+fn the_advice_on_a_time_asks_for_no_longer_runs() {
+    // 400 samples of two functions by chance.
+    let recording = |key: usize| {
+        let mut random = Random(7);
+        let sample = |random: &mut Random| if random.next() < 0.5 { "f@app.py:3" } else { "g@app.py:5" };
+        let samples = (0..400).map(|_| format!("{} x1\n", sample(&mut random)));
+        format!("process 7 3.13.0 cwd=/app key={key}\n") + &samples.collect::<String>()
+    };
+    let window = Window { start_ns: 0, end_ns: Some(600_000_000) };
+    let filter = Filter { window: Some(window), ..Filter::default() };
+    let runs = |first_key: usize| -> Vec<Run> {
+        let keys = first_key..first_key + 10;
+        keys.map(|key| run(&format!("{key}.genba"), &recording(key), &filter)).collect()
+    };
+    let page = text::text(&comparison(&runs(1), &runs(11), None), None, None, Paint::Plain);
+    let advice = page.lines().find(|line| line.starts_with("to tell a change")).expect("an advice");
+    assert!(advice.contains(", or as many as now, each with a --rate "), "{advice}");
 }
 
 /// The kernel tells of the whole run how long it waited for a CPU. The samples tell in which time that was.
