@@ -278,6 +278,30 @@ def test_more_frames_than_are_read_are_marked(tmp_path) -> None:
         assert "\n  cut: more frames than genba reads\n" in genba_said("dump", str(program.pid))
 
 
+THROUGH_C = """
+import sys
+sys.setrecursionlimit(100_000)
+def through_c(depth):
+    if depth:
+        return next(map(through_c, [depth - 1]))
+    print("ready", flush=True)
+    sys.stdin.read()
+through_c(1200)
+"""
+
+
+def test_a_stack_that_is_cut_has_variables_where_c_lies_between_its_frames(tmp_path) -> None:
+    with started([sys.executable, "-c", THROUGH_C], cwd=tmp_path) as program:
+        for _ in range(LOOKS_MAX):
+            (thread,) = program.threads("--locals").values()
+            # One that waits is not stopped: there is time for all of it.
+            if (thread["state"], thread["certainty"]) == ("in read(2) on a pipe", "slept"):
+                break
+        assert (thread["end"], thread["is_cut_by_time"]) == ("too_deep", False)
+        values = [[(local["name"], local["value"]) for local in frame["locals"] or []] for frame in thread["frames"]]
+        assert len(values) > 700 and values == [[("depth", str(depth))] for depth in range(len(values))]
+
+
 def test_threads_that_do_the_same_are_one_paragraph(tmp_path) -> None:
     program = (
         "import os, sys, threading\n"
