@@ -2,10 +2,12 @@
 //! Keeps: a comparison of equal programs claims something in no more than 2 of 100. docs/reading/diff.md has the tables of
 //! `GENBA_PAIRS=400 cargo test --release -p genba-profile laboratory -- --nocapture`: what each test prints, make/laboratory.py puts there.
 
+mod pairs;
 mod programs;
 mod unlike;
 
 use crate::compared::run;
+use crate::laboratory::pairs::{counted, pairs};
 use crate::laboratory::programs::{Change, FUNCTIONS, Program, Shape, body_line};
 use crate::laboratory::unlike::Unlike;
 use crate::random::Random;
@@ -34,11 +36,6 @@ fn filters(program: Program) -> Vec<(&'static str, Filter)> {
         _ => true,
     };
     all.into_iter().filter(|one| leaves_something_out(one.0)).collect()
-}
-
-/// As many as are asked for.
-fn pairs() -> Option<usize> {
-    std::env::var("GENBA_PAIRS").ok().and_then(|pairs| pairs.parse().ok())
 }
 
 fn claims_anything(runs: &[Run], before: usize, weight: Option<Weight>) -> bool {
@@ -111,13 +108,11 @@ fn laboratory_of_equal_programs() {
                 continue;
             }
             let comparisons = comparisons(before + after);
-            let mut random = Random(seed as u64 * 1_000 + before * 10 + after);
-            let claimed = (0..comparisons).filter(|_| {
+            let claimed = counted(comparisons, seed as u64 * 1_000 + before * 10 + after, |_, random| {
                 let runs: Vec<Run> =
-                    (0..before + after).map(|at| program.run(&mut random, at as u32, filter, None)).collect();
+                    (0..before + after).map(|at| program.run(random, at as u32, filter, None)).collect();
                 claims_anything(&runs, before as usize, program.weight())
             });
-            let claimed = claimed.count();
             println!("| {name} | {before} + {after} | {claimed} of {comparisons} |");
             if !is_within(claimed, comparisons) {
                 failed.push(format!("{name}, {before} + {after}: {claimed} of {comparisons}"));
@@ -125,13 +120,12 @@ fn laboratory_of_equal_programs() {
         }
     }
     for program in [60, 200].map(Program::short).into_iter().filter(|_| pairs().is_some()) {
-        let mut random = Random(u64::from(program.burst));
         let comparisons = pairs().unwrap_or_default();
-        let claimed = (0..comparisons).filter(|_| {
-            let runs = [0, 1].map(|at| program.run(&mut random, at, &Filter::default(), None));
+        let claimed = counted(comparisons, u64::from(program.burst), |_, random| {
+            let runs = [0, 1].map(|at| program.run(random, at, &Filter::default(), None));
             claims_anything(&runs, 1, None)
         });
-        let (calls, claimed) = (program.samples / program.burst, claimed.count());
+        let calls = program.samples / program.burst;
         println!("| {}, {calls} calls | 1 + 1 | {claimed} of {comparisons} |", program.named());
     }
     assert!(failed.is_empty(), "{failed:#?}");
@@ -142,17 +136,13 @@ fn laboratory_of_equal_programs() {
 fn laboratory_of_equal_programs_at_unequal_rates() {
     for ticks in [5, 20, 80] {
         let program = Program::of(Shape::Even, 1);
-        let mut random = Random(u64::from(ticks));
-        let mut claimed = 0;
         let comparisons = pairs().unwrap_or(100);
-        for at in 0..comparisons / 2 {
-            let fine = program.text(&mut random, 2 * at as u32, None);
-            let few = coarse(&program.text(&mut random, 2 * at as u32 + 1, None), ticks);
-            let (fine, few) =
-                (|| run("fine.genba", &fine, &Filter::default()), || run("few.genba", &few, &Filter::default()));
-            claimed += usize::from(claims_anything(&[fine(), few()], 1, None));
-            claimed += usize::from(claims_anything(&[few(), fine()], 1, None));
-        }
+        let claimed = counted(comparisons, u64::from(ticks), |turn, random| {
+            let fine = run("fine.genba", &program.text(random, 1, None), &Filter::default());
+            let few = run("few.genba", &coarse(&program.text(random, 2, None), ticks), &Filter::default());
+            // Each side in its turn.
+            claims_anything(&if turn % 2 == 0 { [fine, few] } else { [few, fine] }, 1, None)
+        });
         println!("| calls of 1 sample, one side with a sample of {ticks} | 1 + 1 | {claimed} of {comparisons} |");
         assert!(is_within(claimed, comparisons), "one sample of {ticks}: {claimed} of {comparisons}");
     }
@@ -183,21 +173,19 @@ fn laboratory_of_equal_programs_recorded_unlike() {
     for (seed, (name, unlike, filter)) in cells.enumerate() {
         for (before, after) in SIDES {
             let comparisons = comparisons(before + after);
-            let mut random = Random(70_000 + seed as u64 * 1_000 + before * 10 + after);
-            let claimed = (0..comparisons).filter(|turn| {
+            let claimed = counted(comparisons, 70_000 + seed as u64 * 1_000 + before * 10 + after, |turn, random| {
                 let longer = [0; 4].map(|_| random.next());
                 let runs: Vec<Run> = (0..before + after)
                     .map(|at| {
-                        let text = program.text(&mut random, at as u32, None);
+                        let text = program.text(random, at as u32, None);
                         // Each side in its turn.
                         let is_like = (at < before) == (turn % 2 == 0);
-                        let text = if is_like { text } else { unlike.recorded(&text, longer, &mut random) };
+                        let text = if is_like { text } else { unlike.recorded(&text, longer, random) };
                         run(&format!("{at}.genba"), &text, &filter)
                     })
                     .collect();
                 claims_anything(&runs, before as usize, Some(Weight::Cpu))
             });
-            let claimed = claimed.count();
             println!("| {}, {name} | {before} + {after} | {claimed} of {comparisons} |", program.named());
             if !is_within(claimed, comparisons) {
                 failed.push(format!("{name}, {before} + {after}: {claimed} of {comparisons}"));
@@ -215,16 +203,13 @@ fn laboratory_of_boxes_of_equal_programs() {
         let program = Program::of(Shape::Even, burst);
         for (before, after) in SIDES {
             let comparisons = comparisons(before + after);
-            let mut random = Random(200_000 + seed as u64 * 1_000 + before * 10 + after);
-            let claimed = (0..comparisons).filter(|_| {
-                let runs: Vec<Run> = (0..before + after)
-                    .map(|at| program.run(&mut random, at as u32, &Filter::default(), None))
-                    .collect();
+            let claimed = counted(comparisons, 200_000 + seed as u64 * 1_000 + before * 10 + after, |_, random| {
+                let runs: Vec<Run> =
+                    (0..before + after).map(|at| program.run(random, at as u32, &Filter::default(), None)).collect();
                 let (before, after) = runs.split_at(before as usize);
                 let all = comparison(before, after, None);
                 call_tree(before, after, &all.difference).boxes.iter().any(|found| found.estimate.certain)
             });
-            let claimed = claimed.count();
             println!("| {}, boxes of the page | {before} + {after} | {claimed} of {comparisons} |", program.named());
             if !is_within(claimed, comparisons) {
                 failed.push(format!("{}, {before} + {after}: {claimed} of {comparisons}", program.named()));
@@ -331,13 +316,12 @@ fn laboratory_of_slower_programs() {
                         continue;
                     }
                     let comparisons = pairs().map_or(4, |pairs| pairs / 4);
-                    let mut random = Random(u64::from(program.burst) * 100 + function as u64 * 10 + runs);
-                    let named = (0..comparisons).filter(|_| {
-                        let before = cell.side(runs, None, &mut random);
-                        let after = cell.side(runs, Some(Change { function, part }), &mut random);
+                    let seed = u64::from(program.burst) * 100 + function as u64 * 10 + runs;
+                    let named = counted(comparisons, seed, |_, random| {
+                        let before = cell.side(runs, None, random);
+                        let after = cell.side(runs, Some(Change { function, part }), random);
                         names(&comparison(&before, &after, cell.weight()), function)
                     });
-                    let named = named.count();
                     told.push(format!("{named} of {comparisons}"));
                     if cell.is_plain() {
                         found_all.push((program.burst, function, part, runs, named, comparisons));
