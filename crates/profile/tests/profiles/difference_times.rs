@@ -11,8 +11,12 @@ use genba_profile::window::Window;
 use serde_json::Value;
 
 fn side(recording: &str, start_us: u64, end_us: u64) -> Vec<Run> {
+    side_of("app.genba", recording, start_us, end_us)
+}
+
+fn side_of(name: &str, recording: &str, start_us: u64, end_us: u64) -> Vec<Run> {
     let window = Window { start_ns: start_us * 1_000, end_ns: Some(end_us * 1_000) };
-    vec![run("app.genba", recording, &Filter { window: Some(window), ..Filter::default() })]
+    vec![run(name, recording, &Filter { window: Some(window), ..Filter::default() })]
 }
 
 /// Of each side: the part of its CPU that samples hold.
@@ -137,9 +141,99 @@ fn what_a_program_waited_for_a_cpu_moves_no_claim_into_a_time() {
     assert_eq!(open(compared(400, (400_800, None), Weight::Cpu)), ["load +400 open", "compute +0 open"]);
     // It is within the time, so the time has less of the work.
     assert_eq!(open(compared(400, (0, Some(1_040_800)), Weight::Cpu)), ["compute -240 open", "load -160 open"]);
-    // The kernel counts no wait: the program itself was later.
-    let (rows, ..) = compared(0, behind_it, Weight::Cpu);
-    assert_eq!(rows, ["load +400 certain", "compute -400 certain"]);
+}
+
+/// Others had the CPU in 40 % of the time, before the time that is compared and in it: the CPU before it is in proportion, and only the kernel tells.
+#[test]
+fn what_a_program_waited_for_a_cpu_all_the_time_moves_no_claim_into_a_time() {
+    let idle = "process 7 3.13.0 cwd=/app key=1
+        load@app.py:3 x2004
+        compute@app.py:4 x3996
+        turns 7 900 0ms
+        ended 7 9600ms 0ms";
+    let in_turns = |function: &str, rounds: usize| format!("{function} x3\n{function} x2 cpu\n").repeat(rounds);
+    let work = in_turns("load@app.py:3", 668) + &in_turns("compute@app.py:4", 1_332);
+    let rows = |queue_ms: u32| {
+        let clocks = format!("turns 7 900 {queue_ms}ms\nended 7 9600ms 0ms\n");
+        let busy = format!("process 7 3.13.0 cwd=/app key=2\n{work}{clocks}");
+        let before = side_of("a.genba", idle, 1_600_800, 5_760_800);
+        let after = side_of("b.genba", &busy, 1_600_800, 5_760_800);
+        let all = comparison(&before, &after, Some(Weight::Cpu));
+        assert!(!all.verdict().starts_with("not comparable"), "{}", all.verdict());
+        told(&all)
+    };
+    // Of the wait, 640 ms are before the time, and 1,664 ms in it.
+    assert_eq!(rows(6_400), ["compute -2304 open", "load +640 open"]);
+    assert_eq!(rows(0)[0], "compute -2304 certain");
+}
+
+/// `ask` waits for a server that answers later on one side: the same work begins later, and ends later.
+#[test]
+fn what_a_program_slept_before_a_time_is_allowed_for() {
+    let recording = |key: u32, asleep: u32| {
+        let work = "load@app.py:3 x500\ncompute@app.py:4 x1000\n";
+        format!("process 7 3.13.0 cwd=/app key={key}\nask@app.py:2 x{asleep} asleep\n{work}")
+    };
+    let compared = |end_us: Option<u64>, weight: Weight| {
+        // 300 samples of 1.6 ms. Of the work, the one has done 250 of them then, and the other one nothing.
+        let window = Window { start_ns: 480_800_000, end_ns: end_us.map(|end_us| end_us * 1_000) };
+        let filter = Filter { window: Some(window), ..Filter::default() };
+        let before = [run("a.genba", &recording(1, 50), &filter)];
+        let after = [run("b.genba", &recording(2, 300), &filter)];
+        let all = comparison(&before, &after, Some(weight));
+        let verdict = all.verdict();
+        assert!(verdict.starts_with("no difference that these recordings can tell"), "{verdict}");
+        assert!(!all.difference.whole.certain, "{verdict}");
+        let page = text::text(&all, None, None, Paint::Plain);
+        let line = page.lines().find(|line| line.starts_with("before the time")).unwrap_or_default().to_owned();
+        (told(&all), line)
+    };
+    let (rows, line) = compared(Some(1_520_800), Weight::Cpu);
+    assert_eq!(rows, ["load +400 open", "compute -400 open"]);
+    expect!["before the time that is compared a run took 400 ms of CPU in A, 0 ns in B: the intervals are wider for that; record both sides in turn, or name the same part of the work with --before-time and --after-time"]
+        .assert_eq(&line);
+    for weight in [Weight::Wall, Weight::Samples] {
+        let (rows, _) = compared(Some(1_520_800), weight);
+        assert!(rows.len() == 2 && rows.iter().all(|row| row.ends_with(" open")), "{rows:?}");
+    }
+    // A time without an end has more of the work.
+    assert_eq!(compared(None, Weight::Cpu).0, ["load +400 open", "compute +0 open"]);
+}
+
+/// One every 32 ms, each of so many samples in `handle`, and then a wait for the next one.
+fn requests(samples: u32, count: usize) -> String {
+    format!("handle@app.py:3 x{samples}\nserve@app.py:4 x{} asleep\n", 20 - samples).repeat(count)
+}
+
+/// The change of `handle`, and whether a line tells what was before the time.
+fn row_of_requests(before: &[Run], after: &[Run]) -> (String, bool) {
+    let all = comparison(before, after, Some(Weight::Cpu));
+    let page = text::text(&all, None, None, Paint::Plain);
+    let row = told(&all).into_iter().find(|row| row.starts_with("handle ")).unwrap_or_default();
+    (row, page.contains("before the time that is compared"))
+}
+
+/// Each request became 30 % faster: both sides have come as far when the time begins, with less CPU on one of them.
+#[test]
+fn less_cpu_before_a_time_and_in_it_is_a_change() {
+    let of = |key: u32, samples: u32| {
+        let recording = format!("process 7 3.13.0 cwd=/app key={key}\n{}", requests(samples, 600));
+        // The second 200 requests of 600.
+        side_of(&format!("{key}.genba"), &recording, 6_400_800, 12_800_800)
+    };
+    assert_eq!(row_of_requests(&of(1, 10), &of(2, 7)), ("handle -960 certain".to_owned(), false));
+    assert_eq!(row_of_requests(&of(1, 7), &of(2, 10)), ("handle +960 certain".to_owned(), false));
+}
+
+/// What was before it is alike.
+#[test]
+fn a_change_in_a_time_alone_is_no_delay() {
+    let of = |key: u32, samples: u32| {
+        let recording = format!("process 7 3.13.0 cwd=/app key={key}\nload@app.py:2 x2500\n{}", requests(samples, 400));
+        // The first 200 requests of 400.
+        side_of(&format!("{key}.genba"), &recording, 4_000_800, 10_400_800)
+    };
+    assert_eq!(row_of_requests(&of(1, 10), &of(2, 7)), ("handle -960 certain".to_owned(), false));
 }
 
 /// A program that was recorded to its end, and for a part of its run.

@@ -123,8 +123,8 @@ pub struct Certainty {
     is_shown: bool,
     /// Assumed, in the unit of the weight.
     exchange: f64,
-    /// By how much the CPU that is in no sample differs, or of wall time and of a chosen time the wait for a CPU, in the unit of the weight: a row
-    /// may have all of it.
+    /// By how much the CPU that is in no sample differs, of wall time the wait for a CPU, and of a chosen time what came before it, in the unit of
+    /// the weight: a row may have all of it.
     /// More runs do not make it smaller.
     uncovered: f64,
     /// By which part one side was recorded longer, of programs that went on: a row may have that much more for it. More runs do not make it

@@ -4,12 +4,14 @@
 mod covered;
 pub mod of_any_row;
 mod queue;
+mod work_before;
 
 use std::collections::BTreeSet;
 
 use crate::rules::difference::comparable::covered::Covered;
 use crate::rules::difference::comparable::queue::queue;
 pub use crate::rules::difference::comparable::queue::waited_for_cpu;
+use crate::rules::difference::comparable::work_before::{Apart, WorkBefore};
 use crate::rules::difference::files::{base_name, script};
 use crate::rules::pace::Pace;
 use crate::rules::reading::Reading;
@@ -70,9 +72,7 @@ pub struct Facts {
     pub end: Option<End>,
     /// The part of its time, or of the time of it that is compared, in which it was ready to run and had no CPU. None: the kernel did not tell.
     pub waited_for_cpu: Option<f64>,
-    /// When the time that is compared begins, and how long it waited for a CPU before that.
-    start_ns: u64,
-    waited_before_ns: f64,
+    work_before: WorkBefore,
     /// Of the time that is compared, without pauses.
     recorded_ns: u64,
     /// What these took of it.
@@ -150,8 +150,7 @@ impl Facts {
             covered_per_mille: covered.per_mille().filter(|_| !profile.is_imported()),
             end: end_of(profile),
             waited_for_cpu: waited_for_cpu(reading),
-            start_ns: window.map_or(0, |window| window.start_ns),
-            waited_before_ns: queue(reading).before_ns,
+            work_before: WorkBefore::of(reading, queue(reading).before_ns),
             recorded_ns,
             paused_ns: length_ns.saturating_sub(recorded_ns),
             cpu_ns: covered.cpu_ns(),
@@ -411,7 +410,7 @@ pub fn allowed_for(before: &[Facts], after: &[Facts], weight: Weight) -> Vec<Str
             "a run of {side} waited for a CPU {more_percent:.0} % of its time, of {other} {less_percent:.0} %{advice}"
         ));
     }
-    found.extend(waited_before(before, after));
+    found.extend(held_up_before(before, after));
     if let Some(sides) = covers(before, after, weight).filter(|sides| are_apart(*sides, UNCOVERED_TOLD_PER_MILLE_MIN)) {
         found.push(format!("{}: each interval is wider by the difference", in_no_sample(sides)));
     }
@@ -426,17 +425,12 @@ pub fn allowed_for(before: &[Facts], after: &[Facts], weight: Weight) -> Vec<Str
     found
 }
 
-/// By more than that part of the time itself. Two times that begin apart were chosen so.
-fn waited_before(before: &[Facts], after: &[Facts]) -> Option<String> {
-    let all = || before.iter().chain(after);
-    let begin_alike = all().zip(all().skip(1)).all(|(one, next)| one.start_ns == next.start_ns);
-    let of = |side: &[Facts]| side.iter().map(|facts| facts.waited_before_ns).sum::<f64>() / side.len().max(1) as f64;
-    let (a, b) = (of(before), of(after));
-    let longest_ns = all().map(|facts| facts.recorded_ns).max()? as f64;
-    let is_told = begin_alike && (a - b).abs() > longest_ns * WAITED_TOLD_MIN;
-    let [a, b] = [a, b].map(|ns| format!("for {}", duration(ns as u64)));
-    let advice = format!("the intervals are wider for that; {RECORD_IN_TURN}");
-    is_told.then(|| format!("before the time that is compared a run waited for a CPU {a} in A, {b} in B: {advice}"))
+/// By more than that part of the time itself.
+fn held_up_before(before: &[Facts], after: &[Facts]) -> Vec<String> {
+    let longest_ns = before.iter().chain(after).map(|facts| facts.recorded_ns).max().unwrap_or(0) as f64;
+    let of = |side: &[Facts]| side.iter().map(|facts| facts.work_before).collect::<Vec<_>>();
+    let apart = Apart::of(&of(before), &of(after));
+    apart.map(|apart| apart.told(longest_ns * WAITED_TOLD_MIN, RECORD_IN_TURN)).unwrap_or_default()
 }
 
 /// The part of its time that the run of a side waited for a CPU that waited most. None: no file tells.

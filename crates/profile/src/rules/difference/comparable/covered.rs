@@ -2,8 +2,8 @@
 //! Owns: how much of each falls into the time that is compared. A block that a bound of it cuts has in each part as much as the part is long.
 
 use crate::rules::reading::Reading;
-use crate::tables::profile::Clocks;
-use crate::tables::window::Window;
+use crate::tables::profile::{Clocks, Moment};
+use crate::tables::window::{Bins, Window};
 
 /// Of the whole run, or of the time of it that is compared: of its program, in all threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,7 +17,14 @@ pub struct Covered {
 impl Covered {
     #[must_use]
     pub fn of(reading: &Reading) -> Covered {
-        reading.window().map_or_else(|| of_run(reading), |window| of_time(reading, window))
+        reading.window().map_or_else(|| of_run(reading), |window| of_time(reading, window, |moment| moment.in_window))
+    }
+
+    /// Of what was recorded before that time.
+    #[must_use]
+    pub fn before(reading: &Reading, window: Window) -> Covered {
+        let before = Window { start_ns: 0, end_ns: Some(window.start_ns) };
+        of_time(reading, before, |moment| is_before(reading, window, moment))
     }
 
     #[must_use]
@@ -42,9 +49,16 @@ fn of_run(reading: &Reading) -> Covered {
     }
 }
 
-fn of_time(reading: &Reading, window: Window) -> Covered {
+/// A moment that is not of that time, and begins before it.
+#[must_use]
+pub fn is_before(reading: &Reading, window: Window, moment: &Moment) -> bool {
+    let begins_before = |bins: Bins| bins.start_ns(moment.bin) < window.start_ns;
+    !moment.in_window && reading.moment_bins.is_some_and(begins_before)
+}
+
+fn of_time(reading: &Reading, window: Window, is_of_it: impl Fn(&Moment) -> bool) -> Covered {
     let left_out = reading.kept.iter().flat_map(|kept| &kept.left_out);
-    let sampled = reading.moments.iter().chain(left_out).filter(|moment| moment.in_window);
+    let sampled = reading.moments.iter().chain(left_out).filter(|&moment| is_of_it(moment));
     let sampled_ns = sampled.fold(0_u64, |sum, moment| sum.saturating_add(moment.cpu_ns));
     let (mut cpu_ns, mut ticks, mut lost_ticks) = (0_f64, 0_f64, 0_f64);
     for block in &reading.unsampled {
@@ -70,7 +84,10 @@ mod tests {
     use super::*;
     use crate::rules::reading::Kept;
     use crate::rules::weight::Totals;
-    use crate::tables::profile::{Profile, Unsampled};
+    use crate::tables::profile::{Profile, ThreadIndex, Unsampled};
+    use crate::tables::table::TableIndex;
+    use genba_format::state::State;
+    use std::num::NonZeroU64;
 
     /// Two blocks of 100 ns. Samples of the second one hold 10 ns of what was still in none when the first one ended.
     #[test]
@@ -93,5 +110,34 @@ mod tests {
         assert_eq!(of(100, Some(200)), (0, 0));
         assert_eq!(of(50, Some(150)), (20, 181));
         assert_eq!(of(200, None), (0, 0));
+    }
+
+    /// Bins of 50 ns, the second and third of which are compared. A sample that ends in them is of them.
+    #[test]
+    fn what_was_before_a_time_has_its_samples_and_its_part_of_blocks() {
+        let moment = |bin: u32, in_window: bool, cpu_ns: u64| Moment {
+            bin,
+            node: None,
+            thread: ThreadIndex::new(0),
+            state: State::Running,
+            in_window,
+            samples: 1,
+            ticks: 1,
+            cpu_ns,
+            wall_ns: cpu_ns,
+        };
+        let mut reading = Reading::of(Profile {
+            unsampled: vec![Unsampled { start_ns: 0, end_ns: 100, cpu_ns: 50, ticks: 100, lost_ticks: 20 }],
+            moment_bins: NonZeroU64::new(50).map(|length_ns| Bins { length_ns }),
+            moments: vec![moment(0, true, 2), moment(1, true, 11), moment(2, true, 17)],
+            ..Profile::default()
+        });
+        let whole = Totals::of_profile(&reading.profile);
+        let window = Window { start_ns: 50, end_ns: Some(150) };
+        let left_out = vec![moment(0, false, 7), moment(3, false, 13)];
+        reading.kept = Some(Kept { flags: Vec::new(), whole, window: Some(window), left_out });
+        let of = |covered: Covered| (covered.sampled_ns, covered.uncovered_ns);
+        assert_eq!(of(Covered::before(&reading, window)), (7, 25));
+        assert_eq!(of(Covered::of(&reading)), (30, 25));
     }
 }

@@ -4,6 +4,7 @@
 
 use crate::rules::difference::comparable::covered::Covered;
 use crate::rules::difference::comparable::queue::{Queue, queue};
+use crate::rules::difference::comparable::work_before::{Apart, WorkBefore};
 use crate::rules::difference::comparable::{End, end_of, has_all_of};
 use crate::rules::pace::Pace;
 use crate::rules::reading::Reading;
@@ -18,33 +19,29 @@ pub struct OfAnyRow {
     /// The wait for a CPU: wall time itself; of what the clock ended, work that was not done in it.
     queue: f64,
     queue_counts: bool,
-    /// The same before the time that is compared: what was done in it began later in the work.
-    queue_before: f64,
-    /// When that time begins.
-    start_ns: u64,
+    /// What was done in the time that is compared began later in the work.
+    work_before: WorkBefore,
 }
 
 impl OfAnyRow {
     #[must_use]
     pub fn of(reading: &Reading, weight: Weight) -> OfAnyRow {
         let window = reading.window();
-        let start_ns = window.map_or(0, |window| window.start_ns);
         let queue_counts = weight == Weight::Wall || is_ended_by_clock(reading, window);
         let queue_of = |unit_ns: f64| {
             let Queue { within_ns, before_ns } = queue(reading);
-            let (queue, queue_before) = (within_ns / unit_ns, before_ns / unit_ns);
-            OfAnyRow { uncovered: 0.0, queue, queue_counts, queue_before, start_ns }
+            let work_before = WorkBefore::of(reading, before_ns).in_units_of(unit_ns);
+            OfAnyRow { uncovered: 0.0, queue: within_ns / unit_ns, queue_counts, work_before }
         };
-        let nothing = OfAnyRow { start_ns, ..OfAnyRow::default() };
         match weight {
             Weight::Cpu => OfAnyRow { uncovered: Covered::of(reading).uncovered_ns as f64, ..queue_of(1.0) },
             Weight::Wall => queue_of(1.0),
             Weight::Samples => {
                 let interval_ns =
                     Pace::within(&reading.profile, window).mostly_ns.filter(|interval_ns| *interval_ns > 0);
-                interval_ns.map_or(nothing, |interval_ns| queue_of(interval_ns as f64))
+                interval_ns.map(|interval_ns| queue_of(interval_ns as f64)).unwrap_or_default()
             }
-            Weight::Copied | Weight::Allocated => nothing,
+            Weight::Copied | Weight::Allocated => OfAnyRow::default(),
         }
     }
 }
@@ -64,9 +61,8 @@ pub fn apart(before: &[OfAnyRow], after: &[OfAnyRow]) -> f64 {
     };
     let all = || before.iter().chain(after);
     let within_it = if all().any(|run| run.queue_counts) { of(|run| run.queue) } else { 0.0 };
-    // Two times of a run begin apart because they were chosen so.
-    let begin_alike = all().zip(all().skip(1)).all(|(one, next)| one.start_ns == next.start_ns);
-    let before_it = if begin_alike { of(|run| run.queue_before) } else { 0.0 };
+    let works = |side: &[OfAnyRow]| side.iter().map(|run| run.work_before).collect::<Vec<_>>();
+    let before_it = Apart::of(&works(before), &works(after)).map_or(0.0, Apart::of_any_row);
     of(|run| run.uncovered) + within_it + before_it
 }
 
@@ -75,7 +71,8 @@ mod tests {
     use super::*;
 
     fn run(uncovered: f64, queue: f64, queue_before: f64) -> OfAnyRow {
-        OfAnyRow { uncovered, queue, queue_counts: true, queue_before, start_ns: 5 }
+        let work_before = WorkBefore { start_ns: 5, queue: queue_before, ..WorkBefore::default() };
+        OfAnyRow { uncovered, queue, queue_counts: true, work_before }
     }
 
     #[test]
@@ -86,7 +83,8 @@ mod tests {
 
     #[test]
     fn times_that_were_chosen_apart_begin_apart() {
-        let later = OfAnyRow { start_ns: 9, ..run(1.0, 7.0, 50.0) };
+        let mut later = run(1.0, 7.0, 50.0);
+        later.work_before.start_ns = 9;
         assert_eq!(apart(&[run(1.0, 7.0, 0.0)], &[later]), 0.0);
     }
 

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use genba_format::state::State;
 
+use crate::rules::difference::comparable::covered::is_before;
 use crate::rules::reading::Reading;
 use crate::tables::profile::{Moment, ThreadIndex};
 
@@ -67,14 +68,12 @@ impl Seen {
 fn parts(reading: &Reading) -> Option<HashMap<ThreadIndex, Part>> {
     let kept = reading.kept.as_ref()?;
     let window = kept.window?;
-    let begins_before =
-        |moment: &Moment| reading.moment_bins.is_some_and(|bins| bins.start_ns(moment.bin) < window.start_ns);
     let mut seen: HashMap<ThreadIndex, Times> = HashMap::new();
     for moment in reading.moments.iter().chain(&kept.left_out) {
         let times = seen.entry(moment.thread).or_default();
         if moment.in_window {
             times.within.add(moment);
-        } else if begins_before(moment) {
+        } else if is_before(reading, window, moment) {
             times.before.add(moment);
         } else {
             times.after.add(moment);

@@ -13,8 +13,7 @@ fn facts() -> Facts {
         covered_per_mille: Some(995),
         end: Some(End::ExitCode(0)),
         waited_for_cpu: Some(0.0),
-        start_ns: 0,
-        waited_before_ns: 0.0,
+        work_before: WorkBefore::default(),
         recorded_ns: 5_000_000_000,
         paused_ns: 0,
         cpu_ns: 4_000_000_000,
@@ -116,7 +115,10 @@ fn a_machine_that_is_busier_on_one_side_is_told() {
 /// Of a time of 5 s, more than 250 ms. Where the sides begin is then another part of the work.
 #[test]
 fn a_machine_that_was_busier_before_the_time_is_told() {
-    let waited = |start_ns, ms: f64| Facts { start_ns, waited_before_ns: ms * 1e6, has_window: true, ..facts() };
+    let waited = |start_ns, ms: f64| {
+        let work_before = WorkBefore { start_ns, queue: ms * 1e6, ..WorkBefore::default() };
+        Facts { work_before, has_window: true, ..facts() }
+    };
     let told = |a, b| allowed_for(&[a], &[b], Weight::Cpu);
     assert_eq!(told(waited(9, 200.0), waited(9, 449.0)), [] as [String; 0]);
     assert_eq!(
@@ -126,6 +128,24 @@ fn a_machine_that_was_busier_before_the_time_is_told() {
         ]
     );
     assert_eq!(told(waited(9, 0.0), waited(5_000_000_009, 451.0)), [] as [String; 0]);
+}
+
+/// It did less before that: it slept, or read from a cold disk.
+#[test]
+fn a_program_that_was_later_before_the_time_is_told() {
+    let worked = |start_ns, ms: f64| {
+        let work_before = WorkBefore { start_ns, queue: 0.0, cpu: ms * 1e6, cpu_within: 4e9 };
+        Facts { work_before, has_window: true, ..facts() }
+    };
+    let told = |a, b| allowed_for(&[a], &[b], Weight::Cpu);
+    assert_eq!(told(worked(9, 1200.0), worked(9, 951.0)), [] as [String; 0]);
+    assert_eq!(
+        told(worked(9, 1200.0), worked(9, 900.0)),
+        [
+            "before the time that is compared a run took 1.20 s of CPU in A, 900 ms in B: the intervals are wider for that; record both sides in turn, or name the same part of the work with --before-time and --after-time"
+        ]
+    );
+    assert_eq!(told(worked(9, 1200.0), worked(5_000_000_009, 900.0)), [] as [String; 0]);
 }
 
 /// Nobody records two times of one recording in turn.
