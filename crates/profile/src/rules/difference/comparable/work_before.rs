@@ -9,9 +9,9 @@
 //! CPU tells of a delay only as far as it differs by more than the CPU in the time does, in proportion and in the same direction. If the time alone
 //! changed, the CPU before it is equal and nothing is wider.
 //!
-//! It can hide a change where no work was moved: start-up became cheaper, and then the program waits for the clock or for requests; or requests came
-//! by chance, so that a long time before has more or less CPU by more than the rows of a short one change. Of several recordings the mean counts, in
-//! which chance is smaller. Times that begin apart are never wider, so naming them helps.
+//! It can hide a change where no work was moved: start-up became cheaper, and then the program waits for the clock or for requests. Or requests came
+//! by chance: a long time before differs by more CPU than a short one has. Of several recordings the mean counts, in which chance is smaller. Times
+//! that begin apart make nothing wider, so naming them helps.
 //! It can miss a delay: one that goes on in the time looks like less work, and one in work that mostly waits is longer than the CPU that it moved.
 
 use crate::rules::difference::comparable::covered::Covered;
