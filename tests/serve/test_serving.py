@@ -277,6 +277,9 @@ def test_what_answers(server: Server, servers: Callable[..., Server]) -> None:
     figures = client.get("/metrics").expect(200).body.decode()
     assert figures.count("# TYPE genba_") > 3
     assert client.get("/api/openapi.yaml").expect(200).body == OPENAPI.read_bytes()
+    # A second server on the same data that does not start changes nothing.
+    done = server.verb("--listen", f"127.0.0.1:{server.port}", "--keep", "1d")
+    assert done.returncode == 1 and "cannot listen on" in done.stderr, done.stderr
     settings = client.get("/api/settings").expect(200).json()
     assert (settings["database"], settings["store"], settings["keep_days"]) == ("sqlite", "folder", None)
     assert client.ask("PATCH", "/api/settings", {"keep_days": 30}).expect(200).json()["keep_days"] == 30

@@ -62,9 +62,6 @@ async fn serving(settings: Settings, said: impl FnOnce(SocketAddr) + Send) -> Re
             .detail("there is no token yet, and others than this machine could connect")
             .hint("genba serve token add NAME"));
     }
-    if settings.keep_days.is_some() {
-        settings::set_keep_days(&keeper.database, settings.keep_days).await?;
-    }
     // Before somebody knows the address.
     let ended = ended_by_signal()?;
     let listener = TcpListener::bind(settings.listen).await.map_err(|error| {
@@ -73,6 +70,10 @@ async fn serving(settings: Settings, said: impl FnOnce(SocketAddr) + Send) -> Re
             .hint("name another address: --listen 127.0.0.1:8971")
     })?;
     let address = listener.local_addr().map_err(|error| Problem::internal("the address", &error))?;
+    // A start that fails leaves another server on the same data as it is.
+    if settings.keep_days.is_some() {
+        settings::set_keep_days(&keeper.database, settings.keep_days).await?;
+    }
     let (end, ending) = watch::channel(false);
     let shared = Arc::new(Shared::new(keeper, is_loopback, ending.clone()));
     let clearing = tokio::spawn(clear_each_hour(Arc::clone(&shared)));
