@@ -3,6 +3,7 @@
 
 use genba_text::is_harmless;
 
+use crate::words::moment::LATEST_MS;
 use crate::words::problem::Problem;
 
 const LETTERS_MAX: usize = 255;
@@ -10,8 +11,6 @@ const TAG_LETTERS_MAX: usize = 200;
 pub const TAGS_MAX: usize = 32;
 /// A proxy has a few kilobytes for the headers of an answer, and the link's place is one.
 const FRAGMENT_LETTERS_MAX: usize = 2_000;
-/// 2^53 - 1.
-const MS_MAX: i64 = 9_007_199_254_740_991;
 
 pub fn check_name(name: &str) -> Result<(), Problem> {
     check("a name", name, LETTERS_MAX)?;
@@ -57,8 +56,8 @@ pub fn check_expiry(what: &str, expires_ms: Option<i64>, now_ms: i64) -> Result<
             Err(Problem::bad_request(format!("the {what} would have expired already"))
                 .detail("expires_ms is in the past"))
         }
-        Some(expires_ms) if expires_ms > MS_MAX => {
-            Err(Problem::bad_request(format!("expires_ms is {MS_MAX} at most")).hint("null is for good"))
+        Some(expires_ms) if expires_ms > LATEST_MS => {
+            Err(Problem::bad_request(format!("expires_ms is {LATEST_MS} at most")).hint("null is for good"))
         }
         _ => Ok(()),
     }

@@ -6,7 +6,7 @@ use sqlx::{Any, Transaction};
 
 use crate::storage::database::{Database, Statement, answered, failed, is_taken, kind_of, roll_back};
 use crate::storage::recordings::get;
-use crate::words::moment::{MINUTE_MS, now_ms};
+use crate::words::moment::{LATEST_MS, MINUTE_MS, now_ms};
 use crate::words::problem::Problem;
 use crate::words::random;
 
@@ -73,18 +73,35 @@ pub async fn add(database: &Database, name: &str, scopes: &str, expires_ms: Opti
     let made = answered(kind, insert).await;
     match made {
         Ok(_) => commit(transaction).await.map(|()| secret),
-        Err(error) if is_taken(&error) => Err(Problem::conflict(format!("there is a token named {name} already"))
-            .hint("take another name, or rotate that token")),
+        Err(error) if is_taken(&error) => {
+            roll_back(transaction).await?;
+            let is_revoked = find(database, name).await?.is_some_and(|token| token.revoked_ms.is_some());
+            let taken = Problem::conflict(format!("there is a token named {name} already"));
+            Err(match is_revoked {
+                true => taken.detail("it is revoked, and its name stays taken").hint("take another name"),
+                false => taken.hint("take another name, or rotate that token"),
+            })
+        }
         Err(error) => Err(failed(&error)),
     }
 }
 
-/// A new secret in place of the old one, with which nobody comes in any more. None: there is no such token, or it is revoked.
+/// A new secret in place of the old one, with which nobody comes in any more. It is valid for as long as the old one was when it was made. None:
+/// there is no such token, or it is revoked.
 pub async fn rotate(database: &Database, name: &str) -> Result<Option<String>, Problem> {
     let secret = random::token()?;
     let mut transaction = database.begin().await?;
-    let mut statement = Statement::new("UPDATE tokens SET used_ms = NULL, made_ms = ");
-    statement.value(now_ms());
+    let now_ms = now_ms();
+    // The columns on the right of `=` are those of the old one. NULL stays NULL.
+    let mut statement =
+        Statement::new("UPDATE tokens SET used_ms = NULL, expires_ms = CASE WHEN expires_ms - made_ms > ");
+    statement.value(LATEST_MS - now_ms);
+    statement.say(" THEN ");
+    statement.value(LATEST_MS);
+    statement.say(" ELSE expires_ms - made_ms + ");
+    statement.value(now_ms);
+    statement.say(" END, made_ms = ");
+    statement.value(now_ms);
     statement.say(", hash = ");
     statement.value(random::hash(&secret));
     statement.say(" WHERE revoked_ms IS NULL AND name = ");
@@ -227,6 +244,55 @@ mod tests {
             assert_eq!(revoke(&database, "lena").await, Ok(true));
             assert_eq!(begin_session(&database, "lena", &new, expires_ms).await, Ok(None));
             assert_eq!(of_session(&database, &session).await, Ok(None));
+        });
+    }
+
+    #[test]
+    fn a_token_that_is_rotated_is_valid_for_as_long_again() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let database = Database::embedded(folder.path(), Older::Grows).await.expect("a database");
+            let expires_ms = now_ms() + MINUTE_MS;
+            for (name, expires_ms) in [("short", Some(expires_ms)), ("latest", Some(LATEST_MS)), ("never", None)] {
+                let old = add(&database, name, "read", expires_ms).await.expect("a token");
+                let mut transaction = database.begin().await.expect("a transaction");
+                let mut statement = Statement::new("UPDATE tokens SET made_ms = made_ms - 3600000 WHERE name = ");
+                statement.value(name.to_owned());
+                assert_eq!(statement.execute(&mut transaction).await, Ok(1));
+                if name == "short" {
+                    let statement =
+                        Statement::new("UPDATE tokens SET expires_ms = expires_ms - 3600000 WHERE name = 'short'");
+                    assert_eq!(statement.execute(&mut transaction).await, Ok(1));
+                }
+                commit(transaction).await.expect("it is older now");
+                let before = find(&database, name).await.expect("an answer").expect("it is there");
+                let is_expired = of_secret(&database, &old).await.expect("an answer").is_none();
+                assert_eq!(is_expired, name == "short");
+                let new = rotate(&database, name).await.expect("an answer").expect("it is there");
+                let after = of_secret(&database, &new).await.expect("an answer").expect("it is valid");
+                assert!(after.made_ms >= before.made_ms + 3_600_000, "{name}");
+                let lifetime_ms = |token: &Token| token.expires_ms.map(|expires_ms| expires_ms - token.made_ms);
+                match name {
+                    "latest" => assert_eq!(after.expires_ms, Some(LATEST_MS)),
+                    _ => assert_eq!(lifetime_ms(&after), lifetime_ms(&before), "{name}"),
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn a_name_that_is_taken_is_no_hint_to_rotate_what_is_revoked() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let database = Database::embedded(folder.path(), Older::Grows).await.expect("a database");
+            add(&database, "lena", "read", None).await.expect("a token");
+            let taken = add(&database, "lena", "read", None).await.expect_err("it is taken");
+            assert_eq!(taken.hint.as_deref(), Some("take another name, or rotate that token"));
+            assert_eq!(revoke(&database, "lena").await, Ok(true));
+            let taken = add(&database, "lena", "read", None).await.expect_err("it is taken");
+            assert_eq!((taken.status, taken.hint.as_deref()), (409, Some("take another name")));
         });
     }
 }
