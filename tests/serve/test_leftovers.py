@@ -278,7 +278,8 @@ def test_the_same_bytes_heal_a_content_that_the_store_has_lost(server: Server, g
         path.write_bytes(left)
     assert server.verb("check").returncode == 1
     view = f"/api/recordings/{made['id']}/tree"
-    assert "lost or cut" in client.get(view).expect(500).json()["title"]
+    for asked in (view, f"/api/recordings/{made['id']}/content"):
+        assert "lost or cut" in client.get(asked).expect(500).json()["title"]
     again = client.push(golden)
     client.get(view).expect(200)
     assert client.content(made["id"]) == client.content(again["id"]) == golden

@@ -1,9 +1,12 @@
-//! The bytes of a recording in one file, for the process that reads it and for its seal.
+//! The bytes of a recording: in one file, for the process that reads it and for its seal, and as a stream, for whoever downloads it.
 //! Owns: that the file holds what was acknowledged, no more and no less. Never: decodes it.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt, TryStreamExt, stream};
+use object_store::path::Path as Key;
 use tempfile::NamedTempFile;
 use tokio::fs::File;
 use tokio::io::AsyncWriteExt;
@@ -55,6 +58,36 @@ impl Keeper {
     /// The same as the process that reads wants it.
     pub async fn file_to_read(&self, recording: &Recording) -> Result<Readable, Unread> {
         self.readable(recording).await.map_err(Unread::NotFetched)
+    }
+
+    /// All bytes that were acknowledged, as a stream, which needs no room on the disk. Its first piece is there: before anything is answered, it is
+    /// known whether the store has lost them.
+    pub async fn pieces(
+        &self,
+        recording: &Recording,
+    ) -> Result<impl Stream<Item = Result<Bytes, Problem>> + Send + 'static + use<>, Problem> {
+        let keys: Vec<Key> = match &recording.sha256 {
+            Some(sha256) => {
+                let key = self.store.content(sha256);
+                check_whole(recording, self.store.bytes_of(&key).await?.unwrap_or_default())?;
+                vec![key]
+            }
+            None => {
+                let parts = chunks::of_recording(&self.database, &recording.id).await?;
+                let acknowledged = parts.into_iter().filter(|part| part.starts_at < recording.bytes);
+                acknowledged.map(|part| part.object.as_str().into()).collect()
+            }
+        };
+        let store = self.store.clone();
+        let pieces = stream::iter(keys.into_iter().map(Ok::<_, Problem>))
+            .and_then(move |key: Key| {
+                let store = store.clone();
+                async move { store.stream(&key).await }
+            })
+            .try_flatten();
+        let mut pieces = Box::pin(pieces);
+        let first = pieces.try_next().await?;
+        Ok(stream::iter(first.map(Ok::<_, Problem>)).chain(pieces))
     }
 
     /// A live recording is read each time it grows: each of its parts is opened once, by the first reading that wants it.
@@ -173,8 +206,6 @@ fn check_whole(recording: &Recording, found_bytes: u64) -> Result<(), Problem> {
 
 #[cfg(test)]
 mod tests {
-    use bytes::Bytes;
-
     use super::*;
 
     async fn grown(keeper: &Keeper, recording: &Recording, part: &'static str) -> Recording {
@@ -202,6 +233,20 @@ mod tests {
             // A seal believes the store alone.
             keeper.seal_quiet(&second).await.expect_err("a part is lost");
             assert_eq!(read(&keeper, &second).await.expect_err("it is opened anew").status, 500);
+        });
+    }
+
+    #[test]
+    fn a_download_whose_first_part_is_lost_fails_before_it_begins() {
+        Keeper::in_new_folder(async |keeper| {
+            let one = grown(&keeper, &keeper.begun().await, "one ").await;
+            let both = grown(&keeper, &one, "two").await;
+            let pieces: Vec<Bytes> =
+                keeper.pieces(&both).await.expect("a stream").try_collect().await.expect("both parts");
+            assert_eq!(pieces.concat(), b"one two");
+            let parts = chunks::of_recording(&keeper.database, &both.id).await.expect("parts");
+            keeper.store.delete(&parts[0].object.as_str().into()).await.expect("it is deleted");
+            assert_eq!(keeper.pieces(&both).await.err().map(|problem| problem.status), Some(500));
         });
     }
 

@@ -6,8 +6,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use futures_util::{Stream, TryStreamExt, stream};
 use tokio::sync::Mutex;
 
 use crate::keeping::grown::Grown;
@@ -126,28 +124,6 @@ impl Keeper {
             Some(sha256) => sha256.clone(),
             None => format!("{}:{}", recording.id, recording.bytes),
         }
-    }
-
-    /// All bytes that were acknowledged, as a stream, which needs no room on the disk.
-    pub async fn pieces(
-        &self,
-        recording: &Recording,
-    ) -> Result<impl Stream<Item = Result<Bytes, Problem>> + Send + 'static + use<>, Problem> {
-        let keys: Vec<_> = match &recording.sha256 {
-            Some(sha256) => vec![self.store.content(sha256)],
-            None => {
-                let parts = chunks::of_recording(&self.database, &recording.id).await?;
-                let acknowledged = parts.into_iter().filter(|part| part.starts_at < recording.bytes);
-                acknowledged.map(|part| part.object.as_str().into()).collect()
-            }
-        };
-        let store = self.store.clone();
-        Ok(stream::iter(keys.into_iter().map(Ok::<_, Problem>))
-            .and_then(move |key| {
-                let store = store.clone();
-                async move { store.stream(&key).await }
-            })
-            .try_flatten())
     }
 
     /// Another name, other tags, or both. The rest stays as it is by then, whoever changed it last.
@@ -282,6 +258,8 @@ pub(super) fn known(recording: &Recording, facts: Facts) -> (Known, Vec<(Kind, S
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+
     use crate::reading::{Limits, Workers};
     use crate::storage::database::Statement;
 
