@@ -29,10 +29,11 @@ pub fn age_ms(text: &str) -> Result<i64, String> {
     age.ok_or_else(|| "expected a whole number and a unit, such as 12h, 30d or 1y".to_owned())
 }
 
-/// At least one.
+/// At least one. Whole ones: what is rounded down would delete too early.
 pub fn days(text: &str) -> Result<u32, String> {
-    let days = age_ms(text)? / DAY_MS;
-    u32::try_from(days).ok().filter(|days| (1..=36_500).contains(days)).ok_or_else(|| "expected 1d to 100y".to_owned())
+    let age_ms = age_ms(text)?;
+    let days = u32::try_from(age_ms / DAY_MS).ok().filter(|days| age_ms % DAY_MS == 0 && (1..=36_500).contains(days));
+    days.ok_or_else(|| "expected whole days, 1d to 100y".to_owned())
 }
 
 pub fn size_bytes(text: &str) -> Result<u64, String> {
@@ -78,11 +79,12 @@ mod tests {
         assert_eq!(age_ms("30d"), Ok(30 * DAY_MS));
         assert_eq!(age_ms("12h"), Ok(DAY_MS / 2));
         assert_eq!(days("1y"), Ok(365));
+        assert_eq!(days("48h"), Ok(2));
         assert_eq!(size_bytes("256MB"), Ok(256_000_000));
         for refused in ["", "d", "30", "-1d", "1.5d", "1D", "9999999999d"] {
             assert!(age_ms(refused).is_err(), "{refused}");
         }
-        for refused in ["1h", "0d", "101y"] {
+        for refused in ["1h", "36h", "0d", "101y"] {
             assert!(days(refused).is_err(), "{refused}");
         }
         for refused in ["", "0MB", "1mb", "MB", "1", "1.5GB"] {
