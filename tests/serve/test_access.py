@@ -119,6 +119,10 @@ def test_tokens_from_the_command_line(team: Team) -> None:
     server.said("token", "revoke", "sam")
     server.client(rotated).get("/api/session").expect(401)
     assert server.verb("token", "revoke", "no-such-token").returncode == 1
+    for age in ("0d", "4294967295d"):
+        done = server.verb("token", "add", "ci", "--expires", age)
+        assert (done.returncode, done.stdout) == (2, "") and "hint: --expires 90d" in done.stderr, (age, done.stderr)
+    server.add_token("ci", "read", expires="1d")
 
 
 def test_tokens_over_the_network(team: Team) -> None:

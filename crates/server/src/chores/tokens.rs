@@ -3,13 +3,18 @@
 use crate::chores::place::{Place, done};
 use crate::routes::login::check_token_name;
 use crate::rules::access::{self, Scope};
+use crate::rules::naming::check_expiry;
 use crate::storage::tokens::{self, Token};
+use crate::words::moment::now_ms;
 use crate::words::problem::Problem;
 
 /// The secret. `scopes`: `read,write`.
 pub fn add_token(place: &Place, name: &str, scopes: &str, expires_ms: Option<i64>) -> Result<String, Problem> {
     check_token_name(name)?;
     let scopes = access::words(&Scope::listed(scopes)?);
+    // Whoever types an age never sees a time.
+    let worded = |problem: Problem| Problem { detail: None, ..problem }.hint("--expires 90d, 1y or never");
+    check_expiry("token", expires_ms, now_ms()).map_err(worded)?;
     done(async {
         let (database, _) = place.storage().await?;
         let secret = tokens::add(&database, name, &scopes, expires_ms).await;

@@ -57,7 +57,9 @@ pub fn check_expiry(what: &str, expires_ms: Option<i64>, now_ms: i64) -> Result<
                 .detail("expires_ms is in the past"))
         }
         Some(expires_ms) if expires_ms > LATEST_MS => {
-            Err(Problem::bad_request(format!("expires_ms is {LATEST_MS} at most")).hint("null is for good"))
+            Err(Problem::bad_request(format!("the {what} would expire too late"))
+                .detail(format!("expires_ms is {LATEST_MS} at most"))
+                .hint("null is for good"))
         }
         _ => Ok(()),
     }
