@@ -139,7 +139,16 @@ fn moment(value: &str, now_ms: i64) -> Result<i64, Problem> {
     if let Ok(time) = DateTime::parse_from_rfc3339(value) {
         return Ok(time.timestamp_millis());
     }
-    let units = [("w", 7 * DAY_MS), ("d", DAY_MS), ("h", HOUR_MS), ("m", MINUTE_MS), ("s", SECOND_MS)];
+    // Those that the commands' ages have.
+    let units = [
+        ("y", 365 * DAY_MS),
+        ("mo", 30 * DAY_MS),
+        ("w", 7 * DAY_MS),
+        ("d", DAY_MS),
+        ("h", HOUR_MS),
+        ("m", MINUTE_MS),
+        ("s", SECOND_MS),
+    ];
     let before_ms = units.into_iter().find_map(|(unit, unit_ms)| {
         let number = value.strip_suffix(unit)?.parse::<u32>().ok()?;
         i64::from(number).checked_mul(unit_ms)
@@ -213,6 +222,9 @@ mod tests {
     #[test]
     fn times_and_numbers() {
         assert_eq!(one("since:30d"), Condition::Since { ms: NOW_MS - 30 * DAY_MS });
+        assert_eq!(one("since:1y"), Condition::Since { ms: NOW_MS - 365 * DAY_MS });
+        assert_eq!(one("until:2mo"), Condition::Until { ms: NOW_MS - 60 * DAY_MS });
+        assert_eq!(one("since:2m"), Condition::Since { ms: NOW_MS - 2 * MINUTE_MS });
         assert_eq!(one("until:2026-11-17"), Condition::Until { ms: 1_794_873_600_000 });
         assert_eq!(one("since:yesterday"), Condition::Since { ms: NOW_MS - NOW_MS % DAY_MS - DAY_MS });
         assert_eq!(one("cpu>2s"), Condition::Number { of: Number::CpuNs, is_more: true, than: 2_000_000_000 });
