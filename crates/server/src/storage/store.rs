@@ -123,6 +123,7 @@ impl Store {
     }
 
     pub async fn put(&self, key: &Key, bytes: Bytes) -> Result<(), Problem> {
+        self.check_folder().await?;
         self.objects.put(key, bytes.into()).await.map(drop).map_err(|error| failed("put", &error))
     }
 
@@ -135,6 +136,7 @@ impl Store {
         if part.len() < PART_BYTES {
             return self.put(key, part.into()).await;
         }
+        self.check_folder().await?;
         let upload = self.objects.put_multipart(key).await.map_err(|error| failed("put", &error))?;
         let mut sending = Sending::begin(upload, PART_BYTES);
         match send(&mut sending, part, &mut source).await {
@@ -226,12 +228,25 @@ impl Store {
         Ok(found)
     }
 
+    /// A folder that somebody moved, or that is no longer mounted, would list as empty, and a put would make another one in its place.
+    async fn check_folder(&self) -> Result<(), Problem> {
+        let within = self.file(&self.key(&[CONTENT]));
+        let Some(folder) = within.as_deref().and_then(Path::parent) else { return Ok(()) };
+        match tokio::fs::metadata(folder).await.is_ok_and(|found| found.is_dir()) {
+            true => Ok(()),
+            false => Err(Problem::new(503, "the store of recordings does not answer")
+                .detail("its folder is gone")
+                .hint("put the folder back, or mount it; a start of genba serve makes an empty one")),
+        }
+    }
+
     pub async fn is_there(&self) -> bool {
         self.probe().await.is_ok()
     }
 
     /// Whether it answers, and to whom: a wrong key is told before somebody uploads.
     pub async fn probe(&self) -> Result<(), Problem> {
+        self.check_folder().await?;
         // A list: a bucket that is not there has no object either, and says nothing else when it is asked for one.
         let below = self.key(&["health"]);
         match self.objects.list(Some(&below)).next().await.transpose() {
@@ -363,6 +378,29 @@ mod tests {
             assert_eq!(turns_left, 0, "all of them are in use at once");
             assert_eq!(store.list(CONTENT).await.expect("a list").len(), 3 * PUTS_AT_ONCE);
             assert_eq!(store.put_turns.available_permits(), PUTS_AT_ONCE);
+        });
+    }
+
+    #[test]
+    fn a_folder_that_is_gone_is_told_and_no_other_one_is_made() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::embedded(folder.path()).expect("a store");
+        let (objects, moved, file) =
+            (folder.path().join(FOLDER), folder.path().join("moved"), folder.path().join("large"));
+        std::fs::File::create(&file).and_then(|file| file.set_len(PART_BYTES as u64)).expect("a file");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            assert!(store.is_there().await);
+            std::fs::rename(&objects, &moved).expect("it is moved");
+            assert!(!store.is_there().await);
+            let (key, bytes) = (store.key(&[CONTENT, "one"]), Bytes::from_static(b"some bytes"));
+            for put in [store.put(&key, bytes.clone()).await, store.put_file(&key, &file).await] {
+                assert_eq!(put.expect_err("the folder is gone").status, 503);
+            }
+            assert!(!objects.exists());
+            std::fs::rename(&moved, &objects).expect("it is moved back");
+            assert!(store.is_there().await);
+            store.put(&key, bytes).await.expect("it is put");
         });
     }
 
