@@ -326,7 +326,7 @@ def test_beyond_loopback_it_wants_a_token(servers: Callable[..., Server]) -> Non
     command = [str(binary()), "serve", "--listen", "0.0.0.0:0", *server.places]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment())
     assert (done.returncode, done.stdout) == (2, "")
-    assert "authentication is needed" in done.stderr and "hint: genba serve token add NAME" in done.stderr
+    assert "authentication is needed" in done.stderr and f"hint: genba serve token add NAME --data {server.data}\n" in done.stderr
     server.add_token("sam", "admin")
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
     port = int(process.stdout.readline().strip().rstrip("/").rpartition(":")[2])

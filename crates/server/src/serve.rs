@@ -39,6 +39,8 @@ pub struct Settings {
     pub recordings_of_token_max: u64,
     /// None: as it was set before.
     pub keep_days: Option<u32>,
+    /// What makes the first token, with the options that say where this server's data is.
+    pub first_token: String,
     /// This very program, which reads recordings when it is started with `serve read-one`.
     pub program: PathBuf,
 }
@@ -60,7 +62,7 @@ async fn serving(settings: Settings, said: impl FnOnce(SocketAddr) + Send) -> Re
     if !is_loopback && !tokens::is_any(&keeper.database).await? {
         return Err(Problem::new(401, format!("authentication is needed to listen on {}", settings.listen))
             .detail("there is no token yet, and others than this machine could connect")
-            .hint("genba serve token add NAME"));
+            .hint(settings.first_token));
     }
     // Before somebody knows the address.
     let ended = ended_by_signal()?;

@@ -11,6 +11,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use genba_profile::figures::{counted, size};
+use genba_profile::shell;
 use genba_server::{Copied, Place, Settings};
 
 use crate::read::print;
@@ -91,7 +92,7 @@ pub fn serve(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let options = &arguments.place;
     match &arguments.task {
         Some(Task::ReadOne) => return Ok(genba_server::reading::work()),
-        Some(Task::Token(task)) => token::token(task, &options.place()?)?,
+        Some(Task::Token(task)) => token::token(task, &options.place()?, &options.command("token add NAME"))?,
         Some(Task::Prune { older }) => {
             let pruned = genba_server::prune(&options.place()?, now_ms() - older).map_err(failure)?;
             let recordings = counted(pruned.recordings, "recording", "recordings");
@@ -125,6 +126,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         recording_bytes_max: arguments.max_recording,
         recordings_of_token_max: arguments.recordings_per_token,
         keep_days: arguments.keep,
+        first_token: arguments.place.command("token add NAME"),
         program: PathBuf::from("/proc/self/exe"),
     };
     let shown = match (&settings.place.db, &settings.place.store) {
@@ -182,6 +184,15 @@ impl PlaceOptions {
         let needs_folder = db.is_none() || self.store.is_none();
         let data = if needs_folder { self.folder()? } else { PathBuf::new() };
         Ok(Place { data, db, store: self.store.clone() })
+    }
+
+    /// A command for copying, for the same place. The address of a database may have a password in it, and is not repeated.
+    fn command(&self, words: &str) -> String {
+        let data = self.data.iter().map(|data| format!(" --data {}", shell::path(data)));
+        let db = self.db.iter().map(|_| " --db URL".to_owned());
+        let store = self.store.iter().map(|store| format!(" --store {}", shell::word(store)));
+        let place: String = data.chain(db).chain(store).collect();
+        format!("genba serve {words}{place}")
     }
 
     fn folder(&self) -> Result<PathBuf, Failure> {

@@ -37,7 +37,8 @@ pub enum Task {
     },
 }
 
-pub fn token(task: &Task, place: &Place) -> Result<(), Failure> {
+/// `first_token`: the command that makes one there.
+pub fn token(task: &Task, place: &Place, first_token: &str) -> Result<(), Failure> {
     match task {
         Task::Add { name, scope, expires } => {
             let expires_ms = match expires.as_str() {
@@ -57,7 +58,7 @@ pub fn token(task: &Task, place: &Place) -> Result<(), Failure> {
         Task::List => {
             let tokens = list_tokens(place).map_err(failure)?;
             if tokens.is_empty() {
-                say("there is no token yet: genba serve token add NAME");
+                say(&format!("there is no token yet: {first_token}"));
             }
             let now_ms = now_ms();
             let lines: String = tokens.iter().map(|token| line(token, now_ms)).collect();
