@@ -217,9 +217,13 @@ def test_changing_and_deleting(server: Server, golden: bytes) -> None:
     route = f"/api/recordings/{made['id']}"
     changed = client.ask("PATCH", route, {"name": "other.genba", "tags": ["a", "b=c"]}).expect(200).json()
     assert (changed["name"], set(changed["tags"]) >= {"a", "b=c"}, changed["sha256"]) == ("other.genba", True, made["sha256"])
+    assert client.ask("PATCH", route, {"tags": ["twin", "twin"]}).expect(200).json()["tags"].count("twin") == 1
     assert client.ask("PATCH", route, {"tags": []}).expect(200).json()["name"] == "other.genba"
+    for blank in ({"name": " "}, {"tags": ["a", "\u3000"]}):
+        client.ask("PATCH", route, blank).expect(400)
     # The same bytes twice are two recordings with one content: deleting one leaves the other whole.
-    twin = client.push(golden)
+    twin = client.push(golden, tags=("twin", "twin"))
+    assert twin["tags"].count("twin") == 1
     client.ask("DELETE", route).expect(204)
     for method, path in (("GET", route), ("GET", f"{route}/content"), ("GET", made["url"]), ("DELETE", route)):
         client.ask(method, path).expect(404)

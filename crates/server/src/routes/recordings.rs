@@ -17,7 +17,7 @@ use crate::routes::exchange::caller::Known;
 use crate::routes::shown::{Shown, changeable, shown, visible};
 use crate::routes::state::{AppState, Shared};
 use crate::rules::access::{Caller, Scope};
-use crate::rules::naming::{check_host, check_name, check_tags};
+use crate::rules::naming::{check_host, check_name, distinct_tags};
 use crate::rules::search;
 use crate::storage::listing::own::own_page;
 use crate::storage::listing::{self, Condition, Filter, Mark, Matched, Order};
@@ -246,9 +246,8 @@ pub async fn create(State(state): State<AppState>, Known(caller): Known, request
 
 fn checked(new: New) -> Result<New, Problem> {
     check_name(&new.name)?;
-    check_tags(&new.tags)?;
     new.host.iter().try_for_each(|host| check_host(host))?;
-    Ok(new)
+    Ok(New { tags: distinct_tags(new.tags)?, ..new })
 }
 
 fn named(query: &str) -> Result<New, Problem> {
@@ -285,8 +284,8 @@ pub async fn change(
 ) -> Answered {
     let recording = changeable(&state, &id, &caller).await?;
     changed.name.iter().try_for_each(|name| check_name(name))?;
-    changed.tags.iter().try_for_each(|tags| check_tags(tags))?;
-    let now = state.keeper.change(&recording.id, changed.name, changed.tags).await?;
+    let tags = changed.tags.map(distinct_tags).transpose()?;
+    let now = state.keeper.change(&recording.id, changed.name, tags).await?;
     shown(&state, StatusCode::OK, &now, &caller).await
 }
 

@@ -1,5 +1,5 @@
 //! What names, hosts, tags and fragments may look like.
-//! Owns: their lengths. Never: changes one: it is kept as it was given, or refused.
+//! Owns: their lengths, and that no tag is there twice. Never: changes one: it is kept as it was given, or refused.
 
 use genba_text::is_harmless;
 
@@ -24,11 +24,19 @@ pub fn check_host(host: &str) -> Result<(), Problem> {
     check("a host", host, LETTERS_MAX)
 }
 
-pub fn check_tags(tags: &[String]) -> Result<(), Problem> {
+/// Each once, in the order in which they came.
+pub fn distinct_tags(tags: Vec<String>) -> Result<Vec<String>, Problem> {
     if tags.len() > TAGS_MAX {
         return Err(Problem::bad_request(format!("a recording has {TAGS_MAX} tags at most")));
     }
-    tags.iter().try_for_each(|tag| check("a tag", tag, TAG_LETTERS_MAX))
+    let mut distinct: Vec<String> = Vec::new();
+    for tag in tags {
+        check("a tag", &tag, TAG_LETTERS_MAX)?;
+        if !distinct.contains(&tag) {
+            distinct.push(tag);
+        }
+    }
+    Ok(distinct)
 }
 
 /// Empty, or `#` and what a browser keeps of the viewer's state.
@@ -67,10 +75,11 @@ pub fn check_expiry(what: &str, expires_ms: Option<i64>, now_ms: i64) -> Result<
 
 fn check(what: &str, words: &str, letters_max: usize) -> Result<(), Problem> {
     let letters = words.chars().count();
-    match (1..=letters_max).contains(&letters) && words.chars().all(is_harmless) {
+    let is_said = letters <= letters_max && !words.trim().is_empty();
+    match is_said && words.chars().all(is_harmless) {
         true => Ok(()),
         false => Err(Problem::bad_request(format!(
-            "{what} has 1 to {letters_max} characters, without control characters and those that turn the direction of writing"
+            "{what} has 1 to {letters_max} characters, not blanks alone, without control characters and those that turn the direction of writing"
         ))),
     }
 }
@@ -106,10 +115,21 @@ mod tests {
         ];
         for name in hostile {
             assert!(check_name(name).is_err() && check_host(name).is_err(), "{name:?}");
-            assert!(check_tags(&[name.to_owned()]).is_err(), "{name:?}");
+            assert!(distinct_tags(vec![name.to_owned()]).is_err(), "{name:?}");
         }
         for name in ["app.genba", "größe 表.genba", "a|b <c>.genba"] {
             assert!(check_name(name).is_ok() && check_host(name).is_ok(), "{name:?}");
         }
+    }
+
+    #[test]
+    fn blanks_alone_are_no_name_and_twins_are_one_tag() {
+        for name in ["", " ", "\u{3000}\u{a0}"] {
+            assert!(check_name(name).is_err() && check_host(name).is_err(), "{name:?}");
+            assert!(distinct_tags(vec![name.to_owned()]).is_err(), "{name:?}");
+        }
+        let tags = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        assert_eq!(distinct_tags(tags(&["b=2", "a=1", "b=2", " a"])), Ok(tags(&["b=2", "a=1", " a"])));
+        assert!(distinct_tags(vec!["a=1".to_owned(); TAGS_MAX + 1]).is_err());
     }
 }
