@@ -19,7 +19,9 @@ use crate::verbs::serve::amounts::{address, age_ms, days, now_ms, size_bytes};
 use crate::verbs::serve::refusal::failure;
 use crate::words::failure::{Failure, say};
 
-const PORT: u16 = 8970;
+const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8970);
+const RECORDING_BYTES_MAX: u64 = 256_000_000;
+const RECORDINGS_OF_TOKEN_MAX: u64 = 100_000;
 
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = false, subcommand_negates_reqs = true)]
@@ -30,17 +32,17 @@ pub struct Arguments {
     #[command(flatten)]
     place: PlaceOptions,
 
-    /// Listen on this address; one that others can reach needs a token first: genba serve token add NAME
-    #[arg(long, value_name = "ADDR:PORT", value_parser = address, default_value_t = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT))]
-    listen: SocketAddr,
+    /// Listen on this address; one that others can reach needs a token first: genba serve token add NAME [default: 127.0.0.1:8970]
+    #[arg(long, value_name = "ADDR:PORT", value_parser = address)]
+    listen: Option<SocketAddr>,
 
-    /// Take recordings up to this size
-    #[arg(long, value_name = "SIZE", default_value = "256MB", value_parser = size_bytes)]
-    max_recording: u64,
+    /// Take recordings up to this size [default: 256MB]
+    #[arg(long, value_name = "SIZE", value_parser = size_bytes)]
+    max_recording: Option<u64>,
 
-    /// Take so many recordings from one token; those that were deleted do not count
-    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
-    recordings_per_token: u64,
+    /// Take so many recordings from one token; those that were deleted do not count [default: 100000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    recordings_per_token: Option<u64>,
 
     /// Delete recordings that are older, such as 30d; kept in the database [default: as set before, else none is deleted]
     #[arg(long, value_name = "AGE", value_parser = days)]
@@ -88,7 +90,38 @@ enum Task {
     ReadOne,
 }
 
+impl Task {
+    fn word(&self) -> &'static str {
+        match self {
+            Task::Token(_) => "token",
+            Task::Prune { .. } => "prune",
+            Task::Check => "check",
+            Task::Backup { .. } => "backup",
+            Task::Move => "move",
+            Task::ReadOne => "read-one",
+        }
+    }
+}
+
+/// What is for the server itself, before a chore. clap's own conflict would refuse --data there, too.
+fn refuse_unheeded(arguments: &Arguments) -> Result<(), Failure> {
+    let Some(task) = &arguments.task else { return Ok(()) };
+    let options = [
+        ("--listen", arguments.listen.is_some()),
+        ("--max-recording", arguments.max_recording.is_some()),
+        ("--recordings-per-token", arguments.recordings_per_token.is_some()),
+        ("--keep", arguments.keep.is_some()),
+    ];
+    let given: Vec<&str> = options.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name).collect();
+    match given.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::usage(format!("genba serve {} takes no {}", task.word(), given.join(" and no ")))
+            .hint("only genba serve itself, which starts the server, takes that")),
+    }
+}
+
 pub fn serve(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    refuse_unheeded(arguments)?;
     let options = &arguments.place;
     match &arguments.task {
         Some(Task::ReadOne) => return Ok(genba_server::reading::work()),
@@ -121,10 +154,10 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     // Before there are other threads: uploads hold parts of 8 MiB, and a server lives for months.
     genba_parent::give_large_pieces_back();
     let settings = Settings {
-        listen: arguments.listen,
+        listen: arguments.listen.unwrap_or(LISTEN),
         place: arguments.place.place()?,
-        recording_bytes_max: arguments.max_recording,
-        recordings_of_token_max: arguments.recordings_per_token,
+        recording_bytes_max: arguments.max_recording.unwrap_or(RECORDING_BYTES_MAX),
+        recordings_of_token_max: arguments.recordings_per_token.unwrap_or(RECORDINGS_OF_TOKEN_MAX),
         keep_days: arguments.keep,
         first_token: arguments.place.command("token add NAME"),
         program: PathBuf::from("/proc/self/exe"),
@@ -206,5 +239,39 @@ impl PlaceOptions {
                 .detail("neither HOME nor XDG_DATA_HOME is set")
                 .hint("genba serve --data DIR")
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    fn read(words: &str) -> Arguments {
+        let line = Line::try_parse_from(words.split(' ')).unwrap_or_else(|error| panic!("{words}: {error}"));
+        line.arguments
+    }
+
+    #[test]
+    fn what_a_chore_would_not_heed_is_refused_before_it() {
+        for words in ["--listen 0.0.0.0:1", "--max-recording 1GB", "--recordings-per-token 7", "--keep 1d"] {
+            refuse_unheeded(&read(&format!("serve {words} --data d check"))).expect_err(words);
+            assert!(refuse_unheeded(&read(&format!("serve {words} --data d"))).is_ok(), "{words}");
+        }
+        let failure = refuse_unheeded(&read("serve --keep 1d --listen localhost:1 prune --older 9y")).expect_err("two");
+        let said = format!("{failure:?}");
+        assert!(said.contains("genba serve prune takes no --listen and no --keep"), "{said}");
+        for words in ["serve --data d check", "serve check --data d", "serve --db URL --store URL token list"] {
+            let arguments = read(words);
+            assert!(refuse_unheeded(&arguments).is_ok(), "{words}");
+            assert!(arguments.place.data.is_some() || arguments.place.db.is_some(), "{words}");
+        }
     }
 }
