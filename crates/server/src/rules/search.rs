@@ -1,7 +1,7 @@
 //! The search language: words and `key:value`, all of which must hold.
 //! Owns: its grammar and the words when something cannot be understood. Never: asks the database.
 //!
-//! `import_orders tag:main`, `host:api-* or build-*`, `since:30d`, `since:yesterday`, `until:2026-11-17`, `cpu>2s`, `size>1MB`, `"fdatasync"`
+//! `import_orders tag:main`, `host:api-* or build-*`, `since:30d`, `until:2026-11-17`, `cpu>2s`, `size>1MB`, `"fdatasync"`, `tag:"two words"`
 
 use chrono::{DateTime, NaiveDate};
 
@@ -45,22 +45,36 @@ struct Word {
     is_quoted: bool,
 }
 
+impl Word {
+    /// A word of a search, or the value behind its key.
+    fn of(typed: &str) -> Word {
+        let within = typed.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        Word { text: within.unwrap_or(typed).to_owned(), is_quoted: within.is_some() }
+    }
+}
+
 fn split(words: &str) -> Result<Vec<Word>, Problem> {
     let mut found = Vec::new();
     let mut rest = words.trim_start();
-    while let Some(first) = rest.chars().next() {
-        if first == '"' {
-            let (text, behind) =
-                rest[1..].split_once('"').ok_or_else(|| not_understood("a quotation mark has no partner"))?;
-            found.push(Word { text: text.to_owned(), is_quoted: true });
-            rest = behind.trim_start();
-            continue;
-        }
-        let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
-        found.push(Word { text: rest[..end].to_owned(), is_quoted: false });
+    while !rest.is_empty() {
+        let end = match quotation(rest) {
+            Some(within) => match rest[within..].find('"') {
+                Some(length) => within + length + 1,
+                None => return Err(not_understood("a quotation mark has no partner")),
+            },
+            None => rest.find(char::is_whitespace).unwrap_or(rest.len()),
+        };
+        found.push(Word::of(&rest[..end]));
         rest = rest[end..].trim_start();
     }
     Ok(found)
+}
+
+/// Where what is quoted begins, in `"two words"` and in `tag:"two words"`.
+fn quotation(rest: &str) -> Option<usize> {
+    let key = rest.find(|letter: char| !letter.is_ascii_lowercase())?;
+    let mark = if key == 0 { "\"" } else { ":\"" };
+    rest[key..].starts_with(mark).then_some(key + mark.len())
 }
 
 fn condition(word: &Word, now_ms: i64) -> Result<Condition, Problem> {
@@ -69,7 +83,7 @@ fn condition(word: &Word, now_ms: i64) -> Result<Condition, Problem> {
         return anywhere(word);
     }
     if let Some((key, value)) = word.text.split_once(':').filter(|(key, _)| !key.is_empty()) {
-        let value = Word { text: value.to_owned(), is_quoted: false };
+        let value = Word::of(value);
         if let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.word() == key) {
             return Ok(Condition::Word { kinds: vec![kind], patterns: vec![pattern(&value)?] });
         }
@@ -77,7 +91,7 @@ fn condition(word: &Word, now_ms: i64) -> Result<Condition, Problem> {
             "since" => return Ok(Condition::Since { ms: moment(&value.text, now_ms)? }),
             "until" => return Ok(Condition::Until { ms: moment(&value.text, now_ms)? }),
             // A name in C++ has colons too.
-            _ if value.text.starts_with(':') => {}
+            _ if !value.is_quoted && value.text.starts_with(':') => {}
             _ => {
                 let keys: Vec<&str> = Kind::ALL.into_iter().map(Kind::word).collect();
                 return Err(not_understood(format!("`{key}:` is no key")).hint(format!(
@@ -210,6 +224,15 @@ mod tests {
         assert_eq!(patterns("function:*save"), [Pattern::Glob("*save".to_owned())]);
         assert_eq!(patterns("\"waiting for or * key:\""), [Pattern::Word("waiting for or * key:".to_owned())]);
         assert_eq!(patterns("std::vec"), [Pattern::Word("std::vec".to_owned())]);
+        assert_eq!(
+            patterns("tag:\"note=Two * words\" or \"or\" or b-*"),
+            [
+                Pattern::Word("note=two * words".to_owned()),
+                Pattern::Word("or".to_owned()),
+                Pattern::Begins("b-".to_owned())
+            ]
+        );
+        assert_eq!(one("since:\"2026-11-17\""), one("since:2026-11-17"));
         let filter = filter("  program:import_orders   tag:main  ", NOW_MS).expect("two words");
         let kinds = filter.conditions.iter().map(|condition| match condition {
             Condition::Word { kinds, .. } => kinds.as_slice(),
@@ -236,8 +259,11 @@ mod tests {
     fn what_is_not_understood_says_why() {
         for words in [
             "\"open",
+            "tag:\"open",
             "host:",
+            "host:\"\"",
             "colour:red",
+            "colour:\"dark red\"",
             "since:soon",
             "cpu>",
             "cpu>2",
