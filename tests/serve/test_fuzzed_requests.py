@@ -16,13 +16,15 @@ SEED = 20261124
 REQUESTS = 20_000 if SOAK else 600
 PIECES = ["", "0", "-1", "1e9", "9" * 40, "NaN", "true", "null", "%00", "%ff", "../", "'", '"', "<", "\u202e", "\U0001f600", "a b", "&", "=", "::", "cpu>", "cpu>2s", "wall<1m", "tag:", "since:30d", "since:-1d", "until:2026-13-45", "or", " or ", "host:*" * 20, "*" * 200, "(" * 50, '"open', "size>1MB", "x" * 900, "program:\\", "%", "_", "function:[", "who:;--"]
 QUERIES = {
-    "/api/recordings": ["q", "mine", "sort", "limit", "cursor", "tag"],
+    "/api/recordings": ["q", "mine", "sort", "limit", "cursor"],
     "/api/recordings/{id}/tree": ["weight", "inverted", "min_share"],
     "/api/recordings/{id}/rows": ["by", "weight", "sort", "limit"],
     "/api/recordings/{id}/memory": ["from_ns", "to_ns", "bins", "process"],
     "/api/recordings/{id}": ["x"],
     "/login": ["next"],
 }
+# A mistyped name must not be answered as if it had not been asked.
+UNKNOWN = {"/api/recordings": ["tag", "query"], "/api/recordings/{id}/tree": ["share"], "/api/recordings/{id}/rows": ["limits"], "/api/recordings/{id}/memory": ["from", "to"], "/api/recordings/{id}/difference/{id}": ["weight"]}
 
 
 def nonsense(random_: random.Random) -> str:
@@ -41,6 +43,10 @@ def test_queries(module_team: Team, golden: bytes) -> None:
         answers[answer.status] = answers.get(answer.status, 0) + 1
         assert answer.status in (200, 400, 404, 422), f"{path} {query}: {answer.status} {answer.body[:200]!r}"
     assert answers[200] > REQUESTS / 20 and answers[400] > REQUESTS / 20, answers
+    for path, names in UNKNOWN.items():
+        for name in names:
+            refused = client.get(path.format(id=recording_id), query={name: "1"}).expect(400).json()
+            assert name in refused["detail"], refused
 
 
 def changed(random_: random.Random, data: bytes) -> bytes:
@@ -86,6 +92,7 @@ def test_parameters_of_an_upload(module_team: Team) -> None:
         answer = client.ask("POST", "/api/recordings", recording, query=query)
         answers[answer.status] = answers.get(answer.status, 0) + 1
         assert answer.status in (201, 400), f"{query}: {answer.status} {answer.body[:300]!r}"
+        assert answer.status == 400 or "x" not in dict(query), query
         names = [value for key, value in query if key == "name"]
         if answer.status == 201 and names:
             assert answer.json()["name"] == names[-1]

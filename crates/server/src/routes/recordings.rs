@@ -32,6 +32,7 @@ const PAGE_MAX: u32 = 200;
 const CHIPS_MAX: i64 = 6;
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Listed {
     #[serde(default)]
     q: String,
@@ -258,7 +259,12 @@ fn named(query: &str) -> Result<New, Problem> {
             "name" => new.name = value.into_owned(),
             "host" => new.host = Some(value.into_owned()),
             "tag" => new.tags.push(value.into_owned()),
-            _ => {}
+            // Such as `tags`: the recording would be without them.
+            _ => {
+                return Err(Problem::bad_request(format!("`{key}` is no parameter of an upload")).hint(
+                    "parameters are name, host and tag, which may be repeated: ?name=app.genba&tag=nightly&tag=main",
+                ));
+            }
         }
     }
     checked(new)
@@ -334,5 +340,17 @@ mod tests {
             assert!(problem.status == 400 && problem.hint.is_some(), "{words}: {problem:?}");
         }
         cursor("no base64!").expect_err("letters of no cursor");
+    }
+
+    #[test]
+    fn a_mistyped_parameter_of_an_upload_is_refused() {
+        let new = named("name=app.genba&tag=nightly&host=build-7&tag=main").expect("all are known");
+        assert_eq!(
+            (new.name.as_str(), new.tags.as_slice()),
+            ("app.genba", ["nightly".to_owned(), "main".to_owned()].as_slice())
+        );
+        for query in ["name=app.genba&tags=nightly", "Name=app.genba", "x"] {
+            assert_eq!(named(query).map(|new| new.name).map_err(|problem| problem.status), Err(400), "{query}");
+        }
     }
 }

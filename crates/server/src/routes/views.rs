@@ -51,6 +51,7 @@ pub async fn answered_to(
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Tree {
     weight: Option<WeighedBy>,
     #[serde(default)]
@@ -74,6 +75,7 @@ pub async fn tree(
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Rows {
     #[serde(default)]
     by: RowsBy,
@@ -101,6 +103,7 @@ pub async fn rows(
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Memory {
     from_ns: Option<u64>,
     to_ns: Option<u64>,
@@ -126,10 +129,16 @@ pub async fn memory(
     said(answered_to(&state, &caller.name, &ask, &[&recording]).await?)
 }
 
+/// A comparison takes none.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Difference {}
+
 pub async fn difference(
     State(state): State<AppState>,
     Known(caller): Known,
     Path((before, after)): Path<(String, String)>,
+    Asked(Difference {}): Asked<Difference>,
 ) -> Answered {
     let (before, after) = (readable(&state, &before, &caller).await?, readable(&state, &after, &caller).await?);
     let ask = Ask::Difference { before_name: before.name.clone(), after_name: after.name.clone() };
@@ -142,7 +151,23 @@ fn said(answer: Answer) -> Answered {
 
 #[cfg(test)]
 mod tests {
+    use axum::extract::Query;
+    use axum::http::Uri;
+    use serde::de::DeserializeOwned;
+
     use super::*;
+
+    #[test]
+    fn a_mistyped_parameter_gets_no_answer_to_another_question() {
+        fn is_read<View: DeserializeOwned>(query: &str) -> bool {
+            let address: Uri = format!("/view?{query}").parse().expect("an address");
+            Query::<View>::try_from_uri(&address).is_ok()
+        }
+        assert!(is_read::<Tree>("weight=cpu&inverted=true&min_share=5") && !is_read::<Tree>("share=5"));
+        assert!(is_read::<Rows>("by=line&sort=total&limit=3") && !is_read::<Rows>("by=line&limits=3"));
+        assert!(is_read::<Memory>("from_ns=0&to_ns=10&bins=1&process=0") && !is_read::<Memory>("from=0&to=10"));
+        assert!(is_read::<Difference>("") && !is_read::<Difference>("weight=wall"));
+    }
 
     #[test]
     fn what_cannot_be_fetched_keeps_its_status() {
