@@ -95,6 +95,13 @@ def test_a_token_that_only_uploads_sees_its_own(team: Team, honest: bytes, golde
     assert {one["id"] for one in team.lena.recordings(mine="true")} == {others["id"]}
     assert {one["id"] for one in team.reader.recordings()} == {own["id"], others["id"]}
     assert team.sam.get(f"/api/recordings/{others['id']}").json()["may"] == {"change": False}
+    # It lists the links that it may make and revoke. What is in a recording is for those who may read.
+    links = f"/api/recordings/{own['id']}/links"
+    code = team.pusher.ask("POST", links, {"fragment": ""}).expect(201).json()["code"]
+    assert [link["code"] for link in team.pusher.get(links).expect(200).json()["links"]] == [code]
+    assert team.reader.get(links).expect(200).json()["links"] == []
+    team.pusher.get(f"/api/recordings/{others['id']}/links").expect(404)
+    team.pusher.get(own["url"]).expect(403)
     # Numbers beside the list are of the same recordings.
     team.lena.begin("live.genba", live=True)
     counts = lambda client: [client.get("/api/recordings").expect(200).json()[name] for name in ("matched", "all", "all_bytes", "live")]

@@ -11,7 +11,7 @@ use crate::routes::exchange::answer::{Answered, empty, json};
 use crate::routes::exchange::asked::Said;
 use crate::routes::exchange::caller::{Known, Perhaps};
 use crate::routes::pages::{login_first, problem_page, recording_page, words_page};
-use crate::routes::shown::{changeable, readable};
+use crate::routes::shown::{changeable, visible};
 use crate::routes::state::{AppState, Shared};
 use crate::routes::views::BY_LINK;
 use crate::rules::access::Scope;
@@ -60,7 +60,8 @@ struct List<'l> {
 }
 
 pub async fn list(State(state): State<AppState>, Known(caller): Known, Path(id): Path<String>) -> Answered {
-    let recording = readable(&state, &id, &caller).await?;
+    // Nothing of what is in it is told: a token that may only write lists the links that it made.
+    let recording = visible(&state, &id, &caller).await?;
     let found = links::of_recording(&state.keeper.database, &recording.id).await?;
     // Whoever has a code can open it: only those who may make one see them.
     let found = if caller.may_change(&recording) { found } else { Vec::new() };
