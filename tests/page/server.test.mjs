@@ -291,7 +291,7 @@ test("a live row that grows past the rows of a page stays where it was listed", 
   }, { recordings, lookedMax: 50, allowed: ["404 (Not Found)"] });
 });
 
-test("a link is made, copied, opened by nobody, and revoked", async () => {
+test("an owner makes a link, copies it, and revokes any link to the recording", async () => {
   await onPage("/", async (page, fake) => {
     assert.match(await words(page, '[data-link="aR3v-9Lpe"]'), /^aR3v-9Lpe \d+ \w+, opened 6 times Revoke$/);
     assert.match(await words(page, '[data-link="t0Zc-Wn4d"]'), /^t0Zc-Wn4d revoked by sam, \d+ \w+$/);
@@ -313,7 +313,10 @@ test("a link is made, copied, opened by nobody, and revoked", async () => {
     await page.locator('[data-link="new-2"] [data-revoke]').click();
     await until(page, '[data-link="new-2"]', "revoked by sam");
     assert.equal(await page.locator("[data-share] [data-text]").count(), 0);
-  });
+    // Another person's.
+    await page.locator('[data-link="aR3v-9Lpe"] [data-revoke]').click();
+    await until(page, '[data-link="aR3v-9Lpe"]', "revoked by sam");
+  }, { scopes: ["read", "write"] });
 });
 
 test("what a reader can see, and this recording: tags, name, download, deletion", async () => {

@@ -5,7 +5,6 @@ import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { fragmentOf, fragmentWords } from "../../model/server/addresses";
 import { DAY_MS, exactMoment, momentWords } from "../../model/server/dates";
-import { isAdmin } from "../../model/server/people";
 import type { Link, Recording } from "../../model/server/recordings";
 import { isWorking, linkWords } from "../../model/server/summaries";
 import type { Ms } from "../../model/units";
@@ -121,9 +120,10 @@ function readerWords({ expires, needsToken }: Link, now: Ms): string {
 
 function LinkRow({ state, link, onRevoked }: { state: ListState; link: Link; onRevoked: () => void }): JSX.Element {
   const revoking = useAction();
-  const { session, now } = state.site;
+  const { now } = state.site;
   const works = isWorking(link, now.value);
-  const mayRevoke = link.revoked === null && (isAdmin(session) || link.madeBy === session.name);
+  // Who sees the list may change the recording, and so end a link that anybody made.
+  const mayRevoke = link.revoked === null;
   return (
     <li data-link={link.code}>
       <span class={works ? "" : "quiet"}>
