@@ -278,8 +278,11 @@ def test_what_answers(server: Server, servers: Callable[..., Server]) -> None:
     assert (described["name"], described["login"]) == ("genba", False) and described["limits"]["chunk_bytes_max"] > 0
     assert client.get("/api/session").expect(200).json() == {"name": "local", "scopes": ["read", "write", "admin"], "login": False}
     assert client.get("/health").expect(200).json() == {"status": "ok"}
-    figures = client.get("/metrics").expect(200).body.decode()
-    assert figures.count("# TYPE genba_") > 3
+    told = client.get("/metrics").expect(200)
+    figures = told.body.decode()
+    # The end mark is OpenMetrics alone.
+    assert figures.count("# TYPE genba_") > 3 and figures.endswith("\n# EOF\n")
+    assert told.headers["Content-Type"] == "application/openmetrics-text; version=1.0.0; charset=utf-8"
     assert client.get("/api/openapi.yaml").expect(200).body == OPENAPI.read_bytes()
     # A second server on the same data that does not start changes nothing.
     done = server.verb("--listen", f"127.0.0.1:{server.port}", "--keep", "1d")

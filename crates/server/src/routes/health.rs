@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::keeping::uploading::CHUNK_BYTES_MAX;
 use crate::routes::exchange::answer::{Answered, json, with_type};
 use crate::routes::exchange::caller::Known;
+use crate::routes::metrics::METRICS_TYPE;
 use crate::routes::state::AppState;
 use crate::rules::access::Scope;
 use crate::storage::listing;
@@ -34,7 +35,7 @@ pub async fn metrics(State(state): State<AppState>, Known(caller): Known) -> Ans
     let (recordings, bytes) = listing::totals(database, None).await?;
     let live = listing::live(database, None).await?;
     let text = state.metrics.text(recordings, bytes, live);
-    Ok(with_type(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text))
+    Ok(with_type(StatusCode::OK, METRICS_TYPE, text))
 }
 
 #[derive(Serialize)]

@@ -1,4 +1,4 @@
-//! Numbers for whoever watches the server, in the text form of Prometheus.
+//! Numbers for whoever watches the server, in the form of OpenMetrics, which Prometheus reads.
 //! Owns: their names. Never: names a recording or a person.
 
 use prometheus_client::encoding::EncodeLabelSet;
@@ -7,6 +7,9 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
+
+/// What `encode` writes: Prometheus takes a body for what its header says.
+pub const METRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Answered {
