@@ -319,7 +319,7 @@ fn a_dry_run_says_all_and_connects_to_nobody() {
             command line      python3 app.py --token ***
             genba's own       none
             working directory /app
-            versions          Python 3.13.0, genba
+            versions          Python 3.13.0
             stored tags       none
             time              began 1767225600000 ms after 1970
             modules           /usr/bin/python3.13
@@ -345,6 +345,15 @@ fn a_dry_run_says_all_and_connects_to_nobody() {
           nothing was sent
     "#]]
     .assert_eq(&shown);
+    // Stacks of another profiler tell nothing of a process.
+    sandbox.file("work/stacks.txt", b"a;b 5\n");
+    let shown = sandbox.shown(&output(&mut sandbox.genba(&["push", "--dry-run", "stacks.txt", &played.address])));
+    let told = |field: &str| shown.lines().find_map(|line| line.trim_start().strip_prefix(field)).map(str::trim);
+    assert_eq!(
+        ["process", "command line", "versions", "time", "threads", "samples"].map(told),
+        ["none", "none", "none", "not told", "none", "1"].map(Some),
+        "{shown}"
+    );
 }
 
 #[test]

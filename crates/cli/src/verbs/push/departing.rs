@@ -141,14 +141,23 @@ impl Stored {
         stored
     }
 
+    /// A file of another profiler's tells little of this.
     fn add_start(&mut self, start: &proto::Start) {
-        self.processes.push(format!("{} (started by {})", start.pid, start.parent_pid));
+        if start.pid != 0 {
+            self.processes.push(format!("{} (started by {})", start.pid, start.parent_pid));
+        }
         self.executables.insert(start.executable.clone());
-        self.command_lines.push(start.argv.join(" "));
+        if !start.argv.is_empty() {
+            self.command_lines.push(start.argv.join(" "));
+        }
         self.folders.insert(start.cwd.clone());
-        self.versions.insert(format!("Python {}, genba {}", start.python_version, start.agent_version));
+        let versions = [("Python", &start.python_version), ("genba", &start.agent_version)];
+        let told = versions.iter().filter(|(_, version)| !version.is_empty());
+        self.versions.insert(told.map(|(of, version)| format!("{of} {version}")).collect::<Vec<_>>().join(", "));
         self.tags.extend(start.tags.iter().cloned());
-        self.began_ms.insert(start.realtime_ns / 1_000_000);
+        if start.realtime_ns != 0 {
+            self.began_ms.insert(start.realtime_ns / 1_000_000);
+        }
     }
 
     fn add_tables(&mut self, tables: &proto::Tables, strings: &mut Vec<String>) {
@@ -159,7 +168,9 @@ impl Stored {
         self.functions += tables.codes.len() as u64;
         self.function_files.extend(tables.codes.iter().map(|code| named(code.filename)));
         self.stacks += tables.nodes.as_ref().map_or(0, |nodes| nodes.parent.len() as u64);
-        self.threads.extend(tables.threads.iter().map(|thread| format!("{} {}", thread.tid, named(thread.name))));
+        let threads = tables.threads.iter().map(|thread| (thread.tid, named(thread.name)));
+        let told = threads.filter(|(tid, name)| *tid != 0 || !name.is_empty());
+        self.threads.extend(told.map(|(tid, name)| if tid == 0 { name } else { format!("{tid} {name}") }));
     }
 
     fn add_sources(&mut self, file: &RecordingFile) {
