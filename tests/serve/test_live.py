@@ -15,6 +15,8 @@ def test_a_live_recording_is_followed(server: Server, golden: bytes, honest: byt
     recording_id = client.begin("live.genba", live=True)
     assert client.get(f"/api/recordings/{recording_id}").expect(200).json()["live"]
     assert client.get("/api/recordings").expect(200).json()["live"] == 1
+    # Whoever opens it before its first bytes sees it once they are there.
+    assert client.get(f"/r/{recording_id}").expect(409).headers["Refresh"] == "1"
     client.append(recording_id, 0, honest).expect(204)
     events = client.events(recording_id)
     seen = []

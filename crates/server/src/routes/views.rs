@@ -21,11 +21,15 @@ pub const BY_LINK: &str = "/s";
 const ROWS_MAX: usize = 100_000;
 const BINS: u32 = 100;
 const BINS_MAX: u32 = 1_000;
+/// A live recording grows so often. A page of one that has nothing yet is loaded again then.
+const GROWN_S: u32 = 1;
 
 /// Asks the process that reads, about these recordings.
 pub async fn answered(keeper: &Keeper, ask: &Ask, recordings: &[&Recording]) -> Result<Answer, Problem> {
     if recordings.iter().any(|recording| recording.bytes == 0) {
-        return Err(Problem::conflict("nothing of this recording has arrived yet").hint("ask again when it has grown"));
+        let problem =
+            Problem::conflict("nothing of this recording has arrived yet").hint("ask again when it has grown");
+        return Err(Problem { retry_after_s: Some(GROWN_S), ..problem });
     }
     let contents: Vec<String> = recordings.iter().map(|recording| Keeper::content_name(recording)).collect();
     let names: Vec<&str> = contents.iter().map(String::as_str).collect();
@@ -167,6 +171,15 @@ mod tests {
         assert!(is_read::<Rows>("by=line&sort=total&limit=3") && !is_read::<Rows>("by=line&limits=3"));
         assert!(is_read::<Memory>("from_ns=0&to_ns=10&bins=1&process=0") && !is_read::<Memory>("from=0&to=10"));
         assert!(is_read::<Difference>("") && !is_read::<Difference>("weight=wall"));
+    }
+
+    #[test]
+    fn what_has_nothing_yet_is_asked_for_again() {
+        Keeper::in_new_folder(async |keeper| {
+            let ask = Ask::Tree { weight: None, inverted: false, min_share: None };
+            let problem = answered(&keeper, &ask, &[&keeper.begun().await]).await.expect_err("it is empty");
+            assert_eq!((problem.status, problem.retry_after_s), (409, Some(GROWN_S)));
+        });
     }
 
     #[test]
