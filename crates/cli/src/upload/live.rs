@@ -191,7 +191,7 @@ fn push(shared: &Shared, plan: &Plan) -> Result<Pushed, Refusal> {
         return Err(Refusal::Stopped);
     }
     let content = Content::open(&plan.path, &shared.progress).map_err(|error| Refusal::File(error.to_string()))?;
-    let remembered = Remembered::of(&plan.server, &content.sha256);
+    let remembered = Remembered::of(&plan.server, &content.sha256, &plan.new);
     if let Some(id) = &course.id {
         remembered.store(id);
     }

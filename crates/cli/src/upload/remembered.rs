@@ -1,4 +1,4 @@
-//! Uploads that did not come to their end, by server and content: the next push of the same file goes on where one stopped.
+//! Uploads that did not come to their end, by server, content, name and tags: the same push goes on where one stopped.
 //! Owns: one small file for each, mode 0600, in genba's cache folder. Never: holds a token; fails a push.
 
 use std::ffi::OsStr;
@@ -12,7 +12,7 @@ use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
 
 use super::address::Server;
-use super::client::is_id;
+use super::client::{New, is_id};
 use crate::files::cache_folder::{check_owned, folders, put};
 
 const FOLDER: &str = "uploads";
@@ -20,13 +20,18 @@ const FOLDER: &str = "uploads";
 const AGE_MAX: Duration = Duration::from_secs(30 * 24 * 3600);
 const ID_BYTES_MAX: u64 = 100;
 
-/// Where the upload of one content to one server is remembered. None: no folder of our own can be written.
+/// Where one upload is remembered. None: no folder of our own can be written.
 pub struct Remembered(Option<PathBuf>);
 
 impl Remembered {
-    pub fn of(server: &Server, sha256: &str) -> Remembered {
+    /// Under another name, or with other tags, it is another recording: an upload keeps those that it began with.
+    pub fn of(server: &Server, sha256: &str, new: &New) -> Remembered {
         let mut hash = Sha256::new();
-        hash.update(format!("{}\n{sha256}", server.shown()));
+        for word in [server.shown(), sha256, &new.name].into_iter().chain(new.tags.iter().map(String::as_str)) {
+            hash.update(word);
+            // No word of a command line has one.
+            hash.update(b"\0");
+        }
         let name: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
         Remembered(folders().find_map(|folder| usable(&folder)).map(|folder| folder.join(name)))
     }

@@ -78,7 +78,7 @@ pub fn push(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     check_reads(&path)?;
     let content = content(&path)?;
-    let remembered = Remembered::of(&server, &content.sha256);
+    let remembered = Remembered::of(&server, &content.sha256, &new);
     let pushed = Client::new(&server, token.as_ref()).and_then(|client| {
         let sending = Sending {
             client: &client,

@@ -172,6 +172,25 @@ fn the_next_push_goes_on_where_one_stopped() {
 }
 
 #[test]
+fn a_push_with_another_name_or_other_tags_does_not_go_on_with_the_first() {
+    let sandbox = with_recording("push-renamed");
+    let full = || ("PATCH", Fault::Answer("507 Insufficient Storage", "", ""));
+    let played = Played::start(&[full(), full(), full()]);
+    let first: &[&str] = &["--name", "first.genba", "--tag", "a=1"];
+    for words in [first, &["--name", "second.genba", "--tag", "a=1"], &["--name", "first.genba", "--tag", "b=2"]] {
+        assert_eq!(output(&mut push(&sandbox, &played, words)).status.code(), Some(1));
+    }
+    let done = output(&mut push(&sandbox, &played, &["--name", "second.genba", "--tag", "a=1"]));
+    assert_eq!(String::from_utf8_lossy(&done.stdout), format!("{}/r/recording-1\n", played.address));
+    let begun: Vec<String> = played.recordings().iter().map(|recording| recording.words.clone()).collect();
+    let parts = [("first.genba", "a=1"), ("second.genba", "a=1"), ("first.genba", "b=2")];
+    assert_eq!(begun.len(), parts.len());
+    for (words, (name, tag)) in begun.iter().zip(parts) {
+        assert!(words.contains(&format!("\"{name}\"")) && words.contains(&format!("[\"{tag}\"]")), "{words}");
+    }
+}
+
+#[test]
 fn a_server_that_stays_out_of_order_is_given_up() {
     let sandbox = with_recording("push-given-up");
     let fault = ("PATCH", Fault::Answer("500 Internal Server Error", "", "{\"title\":\"out of order\"}"));
