@@ -80,6 +80,17 @@ impl Failure {
         self
     }
 
+    /// Writes it to stderr where the rest goes on without what failed.
+    pub fn warn(&self) {
+        say(&self.page("warning"));
+    }
+
+    fn page(&self, kind: &str) -> String {
+        let details = self.details.iter().map(|line| format!("\n  {line}"));
+        let hints = self.hints.iter().map(|line| format!("\nhint: {line}"));
+        format!("{kind}: {}{}", self.what, details.chain(hints).collect::<String>())
+    }
+
     /// Writes the failure to stderr and gives the exit code.
     pub fn print(&self) -> ExitCode {
         say(&self.to_string());
@@ -89,14 +100,7 @@ impl Failure {
 
 impl std::fmt::Display for Failure {
     fn fmt(&self, page: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(page, "error: {}", self.what)?;
-        for line in &self.details {
-            write!(page, "\n  {line}")?;
-        }
-        for line in &self.hints {
-            write!(page, "\nhint: {line}")?;
-        }
-        Ok(())
+        page.write_str(&self.page("error"))
     }
 }
 

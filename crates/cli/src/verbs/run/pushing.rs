@@ -109,8 +109,18 @@ impl Pushing {
         self.live.abandon();
     }
 
+    /// What passes by itself needs the later push alone; anything else has to be mended before it.
     fn warn(&self, refusal: &Refusal) {
-        say(&format!("warning: {} was not pushed: {}", self.shown, refusal.why(self.live.server())));
-        say(&format!("hint: {}", self.later()));
+        let (what, server) = (format!("{} was not pushed", self.shown), self.live.server());
+        let failure = match refusal.is_passing() {
+            true => Failure::no(format!("{what}: {}", refusal.why(server))),
+            false => refusal.failure(&what, server),
+        };
+        let later = match refusal {
+            // Not to the same address.
+            Refusal::Redirected(_) | Refusal::NotGenba(_) => format!("genba push {} URL", shell::word(&self.shown)),
+            _ => self.later(),
+        };
+        failure.hint(later).warn();
     }
 }

@@ -60,12 +60,42 @@ fn a_failed_upload_is_pushed_later_from_where_it_stopped() {
     let output = sandbox.genba(&["run", "-q", "--push", &played.address, "program"]).output().expect("genba starts");
     assert_eq!(output.status.code(), Some(3));
     let said = String::from_utf8_lossy(&output.stderr).replace(&played.address, "[server]");
-    assert_eq!(
-        said,
-        "warning: program.genba was not pushed: the server's disk is full\nhint: genba push program.genba [server]\n"
-    );
+    expect![[r#"
+        warning: program.genba was not pushed: the server's disk is full
+        hint: genba serve prune --older 30d, on the server, makes room
+        hint: genba push program.genba [server]
+    "#]]
+    .assert_eq(&said);
     let later = sandbox.genba(&["push", "-q", "program.genba", &played.address]).output().expect("genba starts");
     assert_eq!(String::from_utf8_lossy(&later.stdout), format!("{}/r/recording-0\n", played.address));
+}
+
+#[test]
+fn a_refusal_says_why_and_what_to_mend_before_the_push_later() {
+    let sandbox = Sandbox::new("run-push-refused");
+    sandbox.script("bin/program", &format!("{RECORD}; exit 3"));
+    let said = |begin: &'static str, fault: Fault| {
+        let played = Played::start(&[(begin, fault)]);
+        let output = sandbox.genba(&["run", "-q", "--push", &played.address, "program"]).output().expect("it starts");
+        assert_eq!(output.status.code(), Some(3));
+        fs::remove_file(sandbox.path("work/program.genba")).expect("it was recorded");
+        String::from_utf8_lossy(&output.stderr).replace(&played.address, "[server]")
+    };
+    let words = "{\"title\":\"the token ci may not do that\",\"detail\":\"it has the scope read\"}";
+    let forbidden = said("POST /api/recordings", Fault::Answer("403 Forbidden", "", words));
+    let elsewhere = said("GET /api", Fault::Answer("404 Not Found", "", "<html>"));
+    expect![[r#"
+        warning: program.genba was not pushed: the server does not allow that
+          the token ci may not do that
+          it has the scope read
+        hint: a token that may upload has the scope write: genba serve token add NAME --scope read,write
+        hint: genba push program.genba [server]
+        warning: program.genba was not pushed: [server] is not a genba server
+          /api answered 404
+        hint: the address of genba serve, with its path if it has one: http://127.0.0.1:8970
+        hint: genba push program.genba URL
+    "#]]
+    .assert_eq(&(forbidden + &elsewhere));
 }
 
 #[test]
