@@ -1,7 +1,7 @@
 // The page of `genba bench`: what is said of all commands, how far they are apart, and the runs of each.
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect, useMemo } from "preact/hooks";
+import { useLayoutEffect, useMemo } from "preact/hooks";
 import { rangeAround, ratioRows, scanOf } from "../model/bench/picture";
 import type { Session } from "../model/bench/session";
 import { plural } from "../model/words";
@@ -19,7 +19,8 @@ export function BenchPage({ numbers: session }: { numbers: Session }): JSX.Eleme
   const rows = useMemo(() => ratioRows(session), [session]);
   const scan = useMemo(() => scanOf(session), [session]);
   const all = useMemo(() => rangeAround(commands.flatMap(({ times }) => times), NO_TIME), [commands]);
-  useEffect(() => onKeys({
+  // Before the first picture, as in the viewer.
+  useLayoutEffect(() => onKeys({
     s: () => {
       if (commands.length > 1) scale.value = scale.value === "own" ? "same" : "own";
     },

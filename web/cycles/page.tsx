@@ -1,6 +1,6 @@
 // The page of `genba gc cycles`: what the garbage of a process is, each kind of cycles as a graph, and which reference to drop.
 import type { JSX } from "preact";
-import { useEffect, useMemo } from "preact/hooks";
+import { useLayoutEffect, useMemo } from "preact/hooks";
 import type { Picture } from "../model/cycles/kinds";
 import { shown } from "../model/words";
 import { onKeys, switchTheme } from "../parts/alone";
@@ -11,7 +11,8 @@ const ARGV_CHARACTERS_MAX = 200;
 
 export function CyclesPage({ numbers: { version, argv, about, kinds, more, end } }: { numbers: Picture }): JSX.Element {
   const measure = useMemo(measured, []);
-  useEffect(() => onKeys({}), []);
+  // Before the first picture, as in the viewer.
+  useLayoutEffect(() => onKeys({}), []);
   return (
     <>
       <header>

@@ -1,7 +1,7 @@
 // The keyboard: one table for what the keys do and for the page that lists them.
 import type { JSX, RefObject } from "preact";
 import { batch } from "@preact/signals";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Direction } from "../model/tree/layout";
 import { ALL, LAYERS } from "../model/tables/kept";
 import { weightsOf } from "../model/tables/totals";
@@ -97,7 +97,8 @@ export function useKeys(state: PageState, search: RefObject<HTMLInputElement | n
 export function KeysDialog({ state }: { state: PageState }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   const shown = state.view.keysShown.value;
-  useEffect(() => {
+  // At once: the next key may be the one that closes it.
+  useLayoutEffect(() => {
     if (shown) dialog.current?.showModal();
     else dialog.current?.close();
   }, [shown]);

@@ -2,13 +2,13 @@
 import { useSignal } from "@preact/signals";
 import type { ReadonlySignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 
 /** `below`: in CSS pixels. */
 export function useNarrow(below: number): ReadonlySignal<boolean> {
   const media = `(max-width: ${below}px)`;
   const isNarrow = useSignal(matchMedia(media).matches);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const query = matchMedia(media);
     const onChange = (): void => {
       isNarrow.value = query.matches;

@@ -1,6 +1,6 @@
 // The keys of the list and of the other pages, and the page that lists them.
 import type { JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { switchTheme } from "../state/site";
 import type { Site } from "../state/site";
 
@@ -22,7 +22,8 @@ export function siteBindings(site: Site): readonly Binding[] {
 
 /** Texts, buttons and links have keys of their own; rows of the list have ours. */
 export function useKeys(bindings: readonly Binding[], site: Site): void {
-  useEffect(() => {
+  // Before the first picture: who sees the page may type.
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || site.keysShown.value) return;
       const target = event.target instanceof HTMLElement ? event.target : document.body;
@@ -42,7 +43,8 @@ export function useKeys(bindings: readonly Binding[], site: Site): void {
 export function KeysDialog({ site, bindings }: { site: Site; bindings: readonly Binding[] }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   const shown = site.keysShown.value;
-  useEffect(() => {
+  // At once: the next key may be the one that closes it.
+  useLayoutEffect(() => {
     if (shown) dialog.current?.showModal();
     else dialog.current?.close();
   }, [shown]);

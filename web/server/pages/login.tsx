@@ -1,7 +1,7 @@
 // One field for a token. Leads to a path of this server afterwards, never elsewhere.
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { nextOf } from "../../model/server/addresses";
 import { isAway } from "../api/ask";
 import { logIn, readServer } from "../api/requests";
@@ -13,7 +13,8 @@ export function LoginPage(): JSX.Element {
   const asking = useAction();
   const loggingIn = useAction();
   const next = nextOf(location.search, location.origin);
-  useEffect(() => {
+  // Before the first picture: who sees the field may type.
+  useLayoutEffect(() => {
     input.current?.focus();
     asking.run(async () => {
       isOpen.value = !(await readServer()).login;
