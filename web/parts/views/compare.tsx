@@ -172,7 +172,8 @@ function Changes({ state }: { state: ComparisonState }): JSX.Element {
       if (next === here) return;
       if (!placed.value.some(({ at }) => at === next)) state.zoom.value = boxes[next]?.parent ?? 0;
       state.focused.value = next;
-      requestAnimationFrame(() => tree.current?.querySelector<HTMLElement>(`[data-at="${next}"]`)?.focus());
+      // As soon as its box is there: what had the focus may be gone, and the next key would be nobody's.
+      queueMicrotask(() => tree.current?.querySelector<HTMLElement>(`[data-at="${next}"]`)?.focus());
     }
     event.preventDefault();
     event.stopPropagation();

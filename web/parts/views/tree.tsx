@@ -1,5 +1,5 @@
 // The call tree as a table: whole paths, total and self in both clocks, opened by mouse or keys.
-import { batch, useComputed, useSignal, useSignalEffect } from "@preact/signals";
+import { batch, useComputed, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { parentOf, pathTo, placeOf, ROOT, shareOf, weightOf } from "../../model/tree/tree";
@@ -30,15 +30,17 @@ export function TreeView({ state }: { state: PageState }): JSX.Element {
     height.value = element.clientHeight as Px;
     element.focus();
   }, [height]);
-  useSignalEffect(() => {
+  const [all, selected] = [rows.value, selection.selected.value];
+  // With the rows, not with the next frame: the key that follows is theirs already.
+  useLayoutEffect(() => {
     const element = scroller.current;
-    const at = rows.value.indexOf(selection.selected.value);
+    const at = all.indexOf(selected);
     // What a head did is seen in the rows, and there the arrows go on.
     if (document.querySelector(".tree-head :focus") !== null) element?.focus();
     if (element === null || at < 0) return;
     const y = at * ROW_PX;
     if (y < element.scrollTop || y > element.scrollTop + element.clientHeight - 3 * ROW_PX) element.scrollTop = Math.max(0, y - element.clientHeight / 2);
-  });
+  }, [all, selected]);
   const onKey = (event: KeyboardEvent): void => {
     const box = selection.selected.value;
     const at = rows.value.indexOf(box);
