@@ -1,7 +1,7 @@
 // The viewer by keys alone, without motion and without a network, in a real Chromium. The recordings are made by hand (made.mjs).
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openPage, pageOf } from "./chromium.mjs";
+import { drawn, openPage, pageOf } from "./chromium.mjs";
 import { firstFooThenBar, slices, threeCollections, threeHeaps } from "./made.mjs";
 import { closed, selected, until, useViewer } from "./viewer-page.mjs";
 
@@ -44,6 +44,7 @@ for (const [name, documents, keys] of [
       for (const key of keys) {
         await page.evaluate(() => document.activeElement.blur());
         await page.keyboard.press(key);
+        await drawn(page);
         const names = await numbered(page);
         assert.ok(names.length > 10, `view ${key}`);
         const reached = await stops(page, names.length);
@@ -64,6 +65,10 @@ const HOLD = () => {
   window.held = [];
   window.requestAnimationFrame = (frame) => (window.isHolding ? window.held.push(frame) : requestAnimationFrame(frame));
 };
+/** The frame that is due: of a motion the picture with which it begins, however long the page took until here. */
+const firstFrame = (page) => page.evaluate(() => {
+  for (const next of window.held.splice(0)) next(0);
+});
 /** All that would be drawn until a second later. */
 const frames = (page) => page.evaluate(() => {
   const late = performance.now() + 1_000;
@@ -78,12 +83,14 @@ for (const [motion, moves] of [["reduce", false], ["no-preference", true]]) {
     // Under `before`: nine tenths of the width.
     const place = [box.x + box.width * 0.1, box.y + 6 * 22 + 11];
     await page.mouse.move(...place);
+    await drawn(page);
     const whole = await picture(page);
     await page.evaluate(() => {
       window.isHolding = true;
     });
     await page.mouse.click(...place);
     await until(page, "[data-panel] h2", "bytes.__getitem__");
+    await firstFrame(page);
     const first = await picture(page);
     await frames(page);
     assert.equal(await selected(page), "bytes.__getitem__");
@@ -96,13 +103,13 @@ for (const [motion, moves] of [["reduce", false], ["no-preference", true]]) {
 
 test("the page forbids itself the network", async () => {
   const page = await openPage(at, await pageOf(at, slices()));
-  const refused = await page.evaluate(async () => {
-    const found = [];
-    document.addEventListener("securitypolicyviolation", ({ effectiveDirective }) => found.push(effectiveDirective));
+  await page.evaluate(async () => {
+    window.refused = [];
+    document.addEventListener("securitypolicyviolation", ({ effectiveDirective }) => window.refused.push(effectiveDirective));
     await fetch("http://localhost:12345/").catch(() => undefined);
-    await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
-    return found;
   });
-  assert.deepEqual(refused, ["connect-src"]);
+  // The browser tells of it in a task of its own.
+  await page.waitForFunction(() => window.refused.length > 0);
+  assert.deepEqual(await page.evaluate(() => window.refused), ["connect-src"]);
   await page.context().close();
 });

@@ -51,4 +51,10 @@ export async function openPage({ browser }, path, { width = 1440, height = 860, 
   return Object.assign(page, { asked, complaints });
 }
 
+/** Until what was done is on the canvas, and has scrolled it: words change at once, pictures with the next frame, and a scroll is told with the one
+ * behind it. A page calls what it left for a frame, or for behind one, in the order in which it was left: this is the last. */
+export const drawn = (page) => page.evaluate(async () => {
+  for (let frame = 0; frame < 2; frame += 1) await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+});
+
 export const here = fileURLToPath(new URL(".", import.meta.url));

@@ -6,7 +6,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { openPage } from "./chromium.mjs";
+import { drawn, openPage } from "./chromium.mjs";
 import { byPath, openAll, rowsOf } from "./tree-rows.mjs";
 import { closed, plain, useChromium, words } from "./viewer-page.mjs";
 
@@ -52,12 +52,11 @@ test("a recorded program, opened: the same rows, a box to click, no request", as
   assert.equal(await words(page, "[data-panel] h2"), row.expression);
 
   // The box under the root leads to everything: clicked, it is selected, and its figures are those of the whole tree.
+  await drawn(page);
+  await page.locator("[data-flame]").evaluate((element) => element.scrollTo(0, 0));
+  // A click before the scroll is told would meet the picture of the last frame.
+  await drawn(page);
   const canvas = await page.locator("canvas").boundingBox();
-  // A scroll is told and drawn with the next frame; a click before it would meet the picture of the last one.
-  await page.locator("[data-flame]").evaluate((element) => {
-    element.scrollTo(0, 0);
-    return new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
-  });
   await page.mouse.click(canvas.x + canvas.width * 0.3, canvas.y + 11);
   assert.equal(await words(page, '[data-panel] [data-figure="share-here"]'), "100.0 %");
   // Not those of the report's rows: one that got no CPU is in none of them.

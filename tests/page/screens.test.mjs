@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { openPage } from "./chromium.mjs";
+import { drawn, openPage } from "./chromium.mjs";
 import { closed, useChromium } from "./viewer-page.mjs";
 
 const GENBA = process.env.GENBA ?? fileURLToPath(new URL("../../target/release/genba", import.meta.url));
@@ -80,13 +80,14 @@ for (const theme of ["light", "dark"]) {
       for (const [number, [name, shown]] of Object.entries(SHOWN).entries()) {
         await page.keyboard.press(`${number + 1}`);
         await page.locator(shown).first().waitFor();
+        await drawn(page);
         const tab = page.locator(`[data-view=${name}]`);
         assert.equal(await tab.getAttribute("aria-selected"), "true", name);
         await page.waitForFunction((name) => {
           const { left, right } = document.querySelector(`[data-view=${name}]`).getBoundingClientRect();
           const list = document.querySelector(".tab-list").getBoundingClientRect();
           return left >= list.left - 1 && right <= list.right + 1;
-        }, name, { timeout: 5_000 }).catch(() => assert.fail(`the tab ${name} is out of sight`));
+        }, name).catch(() => assert.fail(`the tab ${name} is out of sight`));
         assert.ok(await page.locator("[data-accounting]").isVisible(), "the accounting is in sight");
         assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), `${name} is wider than the screen`);
         // The tables of the collector have six columns; on a narrow screen that view is moved sideways.

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { openPage, pageOf } from "./chromium.mjs";
+import { drawn, openPage, pageOf } from "./chromium.mjs";
 import { fromTheStart, slices } from "./made.mjs";
 import { closed, selected, useViewer, words } from "./viewer-page.mjs";
 
@@ -15,6 +15,7 @@ const figure = (page, name) => words(page, `[data-panel] [data-figure="${name}"]
 
 /** Where in the picture: the row, and how far along its width. */
 async function spot(page, depth, along) {
+  await drawn(page);
   const box = await page.locator("canvas").boundingBox();
   return [box.x + MARGIN_PX + (box.width - 2 * MARGIN_PX) * along, box.y + depth * ROW_PX + ROW_PX / 2];
 }

@@ -1,6 +1,7 @@
 // The views and the filters, in a real Chromium. The recordings are made by hand (made.mjs).
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { drawn } from "./chromium.mjs";
 import { python, recording, slices, twoCallers } from "./made.mjs";
 import { address, all, selected, useViewer, words } from "./viewer-page.mjs";
 
@@ -12,6 +13,7 @@ for (const [theme, width] of [["light", 1280], ["dark", 390]]) {
     await onPage(slices(), async (page) => {
       for (const [number, name] of VIEWS.entries()) {
         await page.keyboard.press(`${number + 1}`);
+        await drawn(page);
         assert.equal(await page.locator(`[data-view=${name}]`).getAttribute("aria-selected"), "true", name);
         assert.ok((await page.locator(".stage").innerText()).length > 0 || (await page.locator(".stage canvas").count()) > 0, name);
         assert.equal(await page.locator("[data-accounting]").isVisible(), true, "the accounting is in sight");
