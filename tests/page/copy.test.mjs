@@ -19,7 +19,7 @@ const onPage = (documents, use, screen) => viewer.onPage(documents, async (page)
 async function copied(page, key) {
   await page.evaluate(() => (window.ownClipboard ?? navigator.clipboard).writeText("nothing was copied"));
   await page.keyboard.press(key);
-  await page.waitForFunction(async () => (await (window.ownClipboard ?? navigator.clipboard).readText()) !== "nothing was copied", null, { timeout: 5_000 }).catch(() => undefined);
+  await page.waitForFunction(async () => (await (window.ownClipboard ?? navigator.clipboard).readText()) !== "nothing was copied");
   return page.evaluate(() => (window.ownClipboard ?? navigator.clipboard).readText());
 }
 const choose = async (page, name) => {

@@ -39,5 +39,16 @@ export async function onPage(browser, path, use, { width = 1440, height = 860, t
   }
 }
 
+/** Presses a button that copies: what is in the clipboard as soon as it says so, which it does for two seconds. An observer misses none of them. */
+export async function copiedBy(page, button) {
+  await button.evaluate((element) => {
+    window.copySaid = [];
+    new MutationObserver(() => window.copySaid.push(element.innerText)).observe(element, { subtree: true, childList: true, characterData: true });
+  });
+  await button.click();
+  await page.waitForFunction(() => window.copySaid.includes("Copied"));
+  return page.evaluate(() => navigator.clipboard.readText());
+}
+
 export const programs = async (page) => (await page.locator(".rec-program").allInnerTexts()).map(plain);
 export const selected = (page) => page.locator(".rec.on").getAttribute("data-row");

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { madeRecording } from "./server-fake.mjs";
-import { onPage as openPage, pictures, programs, selected } from "./server-page.mjs";
+import { copiedBy, onPage as openPage, pictures, programs, selected } from "./server-page.mjs";
 import { plain, until, useChromium, words } from "./viewer-page.mjs";
 
 const at = useChromium();
@@ -307,9 +307,7 @@ test("an owner makes a link, copies it, and revokes any link to the recording", 
     assert.deepEqual([body.needs_token, body.fragment], [true, "#view=flame&weight=wall"]);
     assert.ok(Math.abs(body.expires_ms - Date.now() - 86_400_000) < 60_000);
     assert.match(await words(page, "[data-link-words]"), /^Whoever opens it with a token of this server sees this recording and nothing else, until /);
-    await page.locator("[data-share] [data-copy]").click();
-    await until(page, "[data-share] [data-copy]", "Copied");
-    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), text);
+    assert.equal(await copiedBy(page, page.locator("[data-share] [data-copy]")), text);
     await page.locator('[data-link="new-2"] [data-revoke]').click();
     await until(page, '[data-link="new-2"]', "revoked by sam");
     assert.equal(await page.locator("[data-share] [data-text]").count(), 0);
@@ -381,8 +379,7 @@ test("no recordings: three ways to fill the page, with this server's address", a
   await onPage("/", async (page, fake) => {
     const said = await words(page, "[data-empty]");
     for (const command of [`genba run --push ${fake.origin} app.py`, `genba push app.genba ${fake.origin}`, `genba push --dry-run app.genba ${fake.origin}`]) assert.ok(said.includes(command), said);
-    await page.locator("[data-copy]").first().click();
-    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), `genba run --push ${fake.origin} app.py`);
+    assert.equal(await copiedBy(page, page.locator("[data-copy]").first()), `genba run --push ${fake.origin} app.py`);
     assert.equal(await words(page, "[data-counted]"), "no recordings");
   }, { recordings: [] });
 });
