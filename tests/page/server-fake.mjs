@@ -55,7 +55,7 @@ export function team() {
 
 export async function startFake({ recordings = team(), login = true, scopes = ["read", "write", "admin"], countedMax = 1_000, lookedMax = Infinity, viewer = "<!doctype html><link rel=icon href=data:,><title>viewer</title><p data-viewer>" } = {}) {
   const sessions = new Set();
-  const [streams, follows] = [new Map(), new EventEmitter()];
+  const [streams, opened, follows] = [new Map(), new Map(), new EventEmitter()];
   const fake = {
     asked: [], recordings, isAway: false, /** How they begin in this version; others are refused. */ cursors: "", failedLogins: 0, settings: { keep_days: 30, version: "0.1.0", database: "sqlite", store: "folder" }, viewer,
     links: [
@@ -73,9 +73,9 @@ export async function startFake({ recordings = team(), login = true, scopes = ["
     tell: (id, event, data = {}) => {
       for (const answer of streams.get(id) ?? []) answer.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
     },
-    /** Until somebody follows the recording. */
-    followed: async (id) => {
-      while ((streams.get(id)?.size ?? 0) === 0) await once(follows, id, { signal: AbortSignal.timeout(FOLLOWED_MS_MAX) });
+    /** Until somebody follows the recording for this time: the stream of a page that is gone may end behind the begin of the next one. */
+    followed: async (id, times = 1) => {
+      while ((opened.get(id) ?? 0) < times) await once(follows, id, { signal: AbortSignal.timeout(FOLLOWED_MS_MAX) });
     },
   };
 
@@ -187,6 +187,7 @@ export async function startFake({ recordings = team(), login = true, scopes = ["
       if (recording.state === "open") answer.write(`event: grown\ndata: ${JSON.stringify({ bytes: recording.bytes, facts: recording.facts })}\n\n`);
       if (!streams.has(third)) streams.set(third, new Set());
       streams.get(third).add(answer);
+      opened.set(third, (opened.get(third) ?? 0) + 1);
       follows.emit(third);
       request.socket.on("close", () => streams.get(third).delete(answer));
       return undefined;

@@ -18,9 +18,10 @@ test("without a session the login, and then the page that was asked for", async 
   await page.keyboard.press("Enter");
   await until(page, "[data-problem]", "It is wrong, expired or revoked.");
   assert.equal(await words(page, "[data-problem]"), "This token is not known It is wrong, expired or revoked. genba serve token list shows the names");
-  while (fake.failedLogins < 2) {
-    await page.getByRole("button", { name: "Log in" }).click();
-  }
+  const second = page.waitForResponse(`${fake.origin}/api/session`);
+  await page.getByRole("button", { name: "Log in" }).click();
+  await second;
+  assert.equal(fake.failedLogins, 2);
   await page.getByRole("button", { name: "Log in" }).click();
   await until(page, "[data-problem]", "Too many wrong tokens");
   assert.equal(await words(page, "[data-problem]"), "Too many wrong tokens Try again in 30 s");
@@ -144,13 +145,13 @@ test("the viewer of a live recording follows it, pauses, and reloads once more a
   await reloaded;
   assert.equal(loads(), 2);
   assert.ok(page.url().endsWith("#view=flame"), "what is seen stays");
-  await fake.followed(id);
+  await fake.followed(id, 2);
 
   await page.getByRole("button", { name: "Pause" }).click();
   fake.tell(id, "grown", { bytes: 3 });
   await until(page, "[data-follow]", "paused: there is more");
   await page.reload();
-  await fake.followed(id);
+  await fake.followed(id, 3);
   // The first words of a stream, and the same again, are no news: a program that writes nothing has a page that stays.
   fake.tell(id, "grown", { bytes: recordings[0].bytes, facts: recordings[0].facts });
   assert.equal(await words(page, "[data-follow]"), "live · paused Follow");

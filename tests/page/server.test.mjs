@@ -64,15 +64,31 @@ test("the mark of a live recording pulses, and holds still with reduced motion",
   await onPage("/", async (page) => assert.equal(await animation(page), "pulse"), { motion: "no-preference" });
 });
 
+test("letters without a pause between them are one question", async () => {
+  await onPage("/", async (page) => {
+    // Those, too, that the page gives up before the server has them.
+    const queries = [];
+    page.on("request", (request) => queries.push(new URL(request.url()).searchParams.get("q")));
+    // Between keys a busy machine may make pauses.
+    await page.getByRole("searchbox").evaluate((input) => {
+      for (const letter of "tag:main") {
+        input.value += letter;
+        input.dispatchEvent(new InputEvent("input", { bubbles: true }));
+      }
+    });
+    await until(page, "[data-matched]", "2 of 12");
+    assert.deepEqual(queries.filter((query) => query?.startsWith("t")), ["tag:main"]);
+  });
+});
+
 test("search, chips and order are in the address; the back button undoes them", async () => {
-  await onPage("/", async (page, fake) => {
+  await onPage("/", async (page) => {
     await page.keyboard.press("/");
-    await page.keyboard.type("host:build-* or api-2", { delay: 10 });
+    await page.keyboard.type("host:build-* or api-2");
+    // What the letters before the last one find may be as many: on a busy machine they are asked for.
+    await page.waitForURL(({ search }) => search === "?q=host%3Abuild-*+or+api-2");
     await until(page, "[data-matched]", "7 of 12");
-    assert.equal(new URL(page.url()).search, "?q=host%3Abuild-*+or+api-2");
     assert.equal(await words(page, ".chip.on"), "host build-*, api-2 ✕");
-    // Fewer questions than keys.
-    assert.ok(fake.asked.filter(({ path }) => path.startsWith("/api/recordings?")).length <= 4);
 
     await page.locator('[data-chip="tag:main"]').click();
     await until(page, "[data-matched]", "2 of 12");
@@ -116,7 +132,7 @@ test("keys: arrows, Enter, Space and c; the keys are listed", async () => {
     assert.equal(await page.evaluate(() => document.activeElement.dataset.row), third);
     await page.keyboard.press(" ");
     await page.keyboard.press("c");
-    assert.match(await words(page, "[data-compare-bar]"), /^1 chosen A pytest, today \d\d:\d\d Choose another/);
+    assert.match(await words(page, "[data-compare-bar]"), /^1 chosen A pytest, (today|\w+ \d+ \w+) \d\d:\d\d Choose another/);
     await page.keyboard.press("Home");
     await page.keyboard.press(" ");
     await page.keyboard.press("ArrowDown");
@@ -421,6 +437,7 @@ test("names from recordings are only ever text", async () => {
 
 test("everything can be reached with Tab, and what has the focus is seen", async () => {
   await onPage("/", async (page) => {
+    await page.locator("[data-link]").first().waitFor();
     const seen = new Set();
     for (let step = 0; step < 60; step += 1) {
       await page.keyboard.press("Tab");
