@@ -57,4 +57,14 @@ export const drawn = (page) => page.evaluate(async () => {
   for (let frame = 0; frame < 2; frame += 1) await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
 });
 
+/** Until the page that is shown has made room for the next one: an event may come before somebody waits for it, or be of a load before. */
+export async function reloaded(page, { timeout = 60_000 } = {}) {
+  // Also while it is just about to go: that ends an evaluation, but not what waits.
+  await page.waitForFunction(() => {
+    window.isBefore = true;
+    return true;
+  });
+  await page.waitForFunction(() => window.isBefore === undefined && document.readyState === "complete", null, { timeout });
+}
+
 export const here = fileURLToPath(new URL(".", import.meta.url));

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { withChromium } from "./chromium.mjs";
+import { reloaded, withChromium } from "./chromium.mjs";
 import { pictures } from "./server-page.mjs";
 
 const GENBA = process.env.GENBA ?? fileURLToPath(new URL("../../target/release/genba", import.meta.url));
@@ -100,8 +100,9 @@ test("the list, a search, a recording, a deep link and a comparison", async () =
     await page.getByRole("searchbox").fill("program:short tag:length=short function:load since:1h");
     await page.locator("[data-matched]", { hasText: "1 of 2" }).waitFor();
     await page.locator("[data-row] [data-open]").click();
+    // The list is painted, too.
+    await page.waitForURL(({ href }) => href.split("#")[0] === pushed.short);
     await painted(page);
-    assert.equal(page.url().split("#")[0], pushed.short);
     assert.ok(await page.locator("[data-hit]").count() > 0);
 
     await page.goto(`${pushed.long}#view=tree`);
@@ -164,10 +165,11 @@ test("a run is followed while it grows, and is an ordinary recording at its end"
     await row.waitFor({ timeout: 60_000 });
     const grown = async () => Number(/[\d.]+/.exec(await row.locator("[data-grown]").innerText())[0]);
     await row.locator(".rec-what a").click();
+    await page.waitForURL(/\/r\//);
     await painted(page);
     await page.locator("[data-follow]").waitFor();
     await page.screenshot({ path: join(pictures, "serve-real-live.png") });
-    await page.waitForEvent("load", { timeout: 60_000 });
+    await reloaded(page);
     await painted(page);
     await page.goto(`${address}/`);
     await painted(page);

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { withChromium } from "./chromium.mjs";
+import { reloaded, withChromium } from "./chromium.mjs";
 
 const GENBA = process.env.GENBA ?? fileURLToPath(new URL("../../target/release/genba", import.meta.url));
 const PYTHON = process.env.GENBA_PYTHON ?? "python3";
@@ -157,14 +157,14 @@ test("a run is followed while it grows, and its page is an ordinary one at its e
     page.on("pageerror", (error) => complaints.push(String(error)));
     await page.goto(shown);
     await page.locator("[data-follow]").waitFor({ timeout: 60_000 });
-    await page.waitForEvent("load", { timeout: 60_000 });
+    await reloaded(page);
     await page.waitForSelector("html[data-painted]", { timeout: 60_000 });
     assert.match(await page.locator("[data-follow]").innerText(), /^live · following/);
     run.stdin.end();
     await once(run, "exit");
-    // The reload that the end asks for leaves nothing that follows.
-    await page.locator("script[data-state]").waitFor({ state: "detached", timeout: 60_000 });
-    await page.waitForSelector("html[data-painted]", { timeout: 60_000 });
+    // The reload that the end asks for leaves nothing that follows. A page that is on its way has not come to it yet.
+    const isOrdinary = () => document.readyState === "complete" && document.querySelector("html[data-painted]") !== null && document.querySelector("script[data-state]") === null;
+    await page.waitForFunction(isOrdinary, null, { timeout: 60_000 });
     assert.equal(await page.locator("[data-follow]").count(), 0);
     assert.deepEqual(complaints, [], "the console complained");
   });
