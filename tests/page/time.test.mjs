@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BIN_NS, firstFooThenBar, python, recording, threeCollections, threeHeaps, twoCallers } from "./made.mjs";
-import { all, useViewer, words } from "./viewer-page.mjs";
+import { address, all, until, useViewer, words } from "./viewer-page.mjs";
 
 const { at, onPage } = useViewer();
 const callers = async (page) => {
@@ -68,12 +68,13 @@ for (const [theme, width] of [["light", 1280], ["dark", 390]]) {
       assert.match(await words(page, ".heap-view p >> nth=1"), /^298 kB in 3,090 objects: \+198 kB, \+1,990 objects since then\./);
       assert.deepEqual(await rows(), ["+200 kB 201 kB 67.4 % 2,010 +2,000 two.Leak", "– 80.0 kB 26.8 % 900 – str", "– 10.0 kB 3.4 % 100 – all other classes", "−2.00 kB 7.00 kB 2.3 % 80 −10 list"]);
       await page.locator(".heap-view select").nth(1).selectOption("1");
-      assert.match(new URL(page.url()).hash, /heaps=1\.\.2/);
+      assert.match(await address(page), /heaps=1\.\.2/);
       assert.match((await rows())[0], /^\+100 kB .* \+1,000 two\.Leak$/);
       await page.locator(".heap-view select").nth(1).selectOption("");
       assert.match((await rows())[0], /^201 kB 67\.4 % 2,010 two\.Leak$/);
       assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), "wider than the screen");
       await page.goto(page.url().replace(/#.*/, "#view=memory&heaps=0..1"));
+      await until(page, ".heap-view p", "200 kB in 2,100 objects");
       assert.match(await words(page, ".heap-view p >> nth=1"), /^200 kB in 2,100 objects: \+100 kB/);
     }, { theme, width });
   });

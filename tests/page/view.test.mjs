@@ -144,7 +144,10 @@ test("a run is followed while it grows, and its page is an ordinary one at its e
   writeFileSync(join(folder, "live.py"), LIVE);
   const run = spawn(GENBA, ["run", "--quiet", "-o", "live.genba", PYTHON, "live.py"], { cwd: folder, stdio: ["pipe", "ignore", "ignore"] });
   // Its first block comes within milliseconds of the start.
-  while (!existsSync(join(folder, "live.genba")) || statSync(join(folder, "live.genba")).size === 0) await new Promise((soon) => setTimeout(soon, 10));
+  while (!existsSync(join(folder, "live.genba")) || statSync(join(folder, "live.genba")).size === 0) {
+    assert.equal(run.exitCode, null, "genba run has ended without a recording");
+    await new Promise((soon) => setTimeout(soon, 10));
+  }
   const live = spawn(GENBA, ["view", "--no-open", "live.genba"], { cwd: folder, stdio: ["ignore", "pipe", "ignore"] });
   const [shown] = await once(createInterface({ input: live.stdout }), "line");
   await withChromium(async ({ browser }) => {
