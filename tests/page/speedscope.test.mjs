@@ -52,7 +52,8 @@ test("speedscope reads the export: the thread, its functions, and the sum of its
     // Only the rows in sight are on the page: those with the most below them come first.
     await page.getByText("Total", { exact: true }).click();
     // The program has a <module>, and so may what the interpreter runs before it.
-    for (const name of [exported.profiles[0].name, "before", "<module>"]) await until(page, "body", name);
+    for (const name of ["before", "<module>"]) await page.getByText(name, { exact: true }).first().waitFor();
+    await until(page, "body", exported.profiles[0].name);
     assert.deepEqual(complaints, []);
   });
 });
