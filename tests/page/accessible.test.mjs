@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { drawn, openPage, pageOf } from "./chromium.mjs";
-import { firstFooThenBar, slices, threeCollections, threeHeaps } from "./made.mjs";
+import { firstFooThenBar, slices, threeCollections, threeHeaps, twoCallers } from "./made.mjs";
 import { closed, selected, until, useViewer } from "./viewer-page.mjs";
 
 const { at, onPage } = useViewer();
@@ -100,6 +100,27 @@ for (const [motion, moves] of [["reduce", false], ["no-preference", true]]) {
     await closed(page);
   });
 }
+
+test("what a click or a key brings is there for the next key, however late the next frame is", async () => {
+  await onPage(twoCallers(), async (page) => {
+    await page.keyboard.press("3");
+    const found = await page.evaluate(async () => {
+      // Neither a frame nor a timer comes in between.
+      const rendered = async () => {
+        for (let turn = 0; turn < 10; turn += 1) await null;
+      };
+      const head = document.querySelector("[data-sort='wall total']");
+      head.focus();
+      head.click();
+      await rendered();
+      const isInRows = document.activeElement.matches("[data-tree]");
+      document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "?", bubbles: true }));
+      await rendered();
+      return { isInRows, isOpen: document.querySelector("dialog").open };
+    });
+    assert.deepEqual(found, { isInRows: true, isOpen: true });
+  });
+});
 
 test("the page forbids itself the network", async () => {
   const page = await openPage(at, await pageOf(at, slices()));

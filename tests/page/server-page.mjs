@@ -8,8 +8,9 @@ import { plain } from "./viewer-page.mjs";
 export const pictures = fileURLToPath(new URL("../../build/pictures-of-tests/", import.meta.url));
 mkdirSync(pictures, { recursive: true });
 
-/** One page on a fake server, used, then asked whether it kept quiet. `allowed`: answers that the console may mention. */
-export async function onPage(browser, path, use, { width = 1440, height = 860, theme = "light", motion = "reduce", session = true, allowed = [], ...made } = {}) {
+/** One page on a fake server, used, then asked whether it kept quiet. `allowed`: answers that the console may mention; `before` runs in the page
+ * before its own script. */
+export async function onPage(browser, path, use, { width = 1440, height = 860, theme = "light", motion = "reduce", session = true, allowed = [], before = null, ...made } = {}) {
   const fake = await startFake(made);
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, reducedMotion: motion, permissions: ["clipboard-read", "clipboard-write"] });
   if (session) {
@@ -17,6 +18,7 @@ export async function onPage(browser, path, use, { width = 1440, height = 860, t
     await context.addCookies([{ ...fake.cookie, url: fake.origin }]);
   }
   const page = await context.newPage();
+  if (before !== null) await page.addInitScript(before);
   const [elsewhere, complaints] = [[], []];
   page.on("request", (request) => {
     if (!request.url().startsWith(`${fake.origin}/`) && !request.url().startsWith("data:")) elsewhere.push(request.url());

@@ -106,6 +106,30 @@ test("settings: how long recordings are kept", async () => {
   });
 });
 
+/** Presses a key as soon as there is something to see, which no frame has shown yet. */
+const FIRST_KEY = () => {
+  new MutationObserver((_, watch) => {
+    if (document.querySelector("main") === null) return;
+    watch.disconnect();
+    document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "t", bubbles: true }));
+  }).observe(document, { childList: true, subtree: true });
+};
+
+for (const path of ["/", "/settings"]) {
+  test(`keys are heard as soon as a page is there, and the list of them opens before another frame: ${path}`, async () => {
+    await onPage(path, async (page) => {
+      assert.equal(await page.locator("html").getAttribute("data-theme"), "dark");
+      const isOpen = await page.evaluate(async () => {
+        document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "?", bubbles: true }));
+        // Neither a frame nor a timer comes in between.
+        for (let turn = 0; turn < 10; turn += 1) await null;
+        return document.querySelector("[data-keys]").open;
+      });
+      assert.equal(isOpen, true);
+    }, { before: FIRST_KEY });
+  });
+}
+
 test("a server without login says so", async () => {
   await onPage("/", async (page) => {
     assert.equal(await words(page, "[data-person]"), "local · no login");

@@ -94,8 +94,8 @@ for (const task of TASKS) {
   });
 }
 
-// Two lines of views.py wait on a socket, and a third sleeps between them. Which of the two waits longer changes in the middle: each half goes on until
-// that is so, however long the machine left the other one waiting. Prints when each half ended, in a sleep: the place to cut.
+// Two lines of views.py wait on a socket, and a third sleeps between them. Which of the two waits longer changes in the middle: each half goes on
+// until that is so, however long the machine left the other one waiting. Prints when each half ended, in a sleep: the place to cut.
 const VIEWS = `
 import json, socket, time
 
