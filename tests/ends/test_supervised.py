@@ -48,7 +48,7 @@ def test_the_program_ends_with_the_supervisor(tmp_path: Path, python: str, is_re
     done = subprocess.run(supervisor, cwd=tmp_path, env=environment(tmp_path), pass_fds=[kept], stderr=subprocess.PIPE, timeout=60)
     os.close(kept)
     # The pipe ends with the last process that has it: the program.
-    ended = bool(select.select([open_until], [], [], 10)[0]) and os.read(open_until, 1) == b""
+    ended = bool(select.select([open_until], [], [], 60)[0]) and os.read(open_until, 1) == b""
     os.close(open_until)
     assert done.returncode == 0 and ended, done.stderr
 

@@ -360,7 +360,7 @@ thread.start()
 looking.wait()
 child = os.fork()
 if child == 0:
-    os._exit(0 if lock.acquire(timeout=5) else 1)
+    os._exit(0 if lock.acquire(timeout=60) else 1)
 assert os.waitpid(child, 0)[1] == 0
 thread.join()
 """

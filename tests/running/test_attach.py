@@ -16,7 +16,7 @@ import pytest
 
 from entered import on
 from recording import Run, Workshop, binary
-from running_program import Program, started, until
+from running_program import Program, name_of, started, until
 from soak import SOAK
 
 pytestmark = pytest.mark.measures
@@ -490,8 +490,8 @@ def test_a_thread_that_gets_a_filter_during_the_recording(workshop: Workshop) ->
         with subprocess.Popen([*command, str(program.pid)], stderr=subprocess.PIPE) as genba:
             tasks = Path(f"/proc/{program.pid}/task")
             try:
-                assert until(lambda: any(Path(task, "comm").read_text() == "genba\n" for task in tasks.iterdir()))
-                said = program.communicate("\n", timeout=30)[0]
+                assert until(lambda: any(name_of(task) == "genba" for task in tasks.iterdir()))
+                said = program.communicate("\n", timeout=60)[0]
             finally:
                 program.kill()
                 genba.send_signal(signal.SIGINT)

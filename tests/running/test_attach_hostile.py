@@ -122,7 +122,7 @@ def test_a_process_that_becomes_another_program_is_recorded_on(workshop: Worksho
             assert first.startswith("recording process"), first
             program.process.stdin.write("x")
             program.process.stdin.flush()
-            is_seen = until(lambda: "again.py" in genba("report", recording).stdout, 30, every_seconds=0.2)
+            is_seen = until(lambda: "again.py" in genba("report", recording).stdout, every_seconds=0.2)
             attaching.send_signal(signal.SIGINT)
             said = attaching.communicate(timeout=60)[1]
         assert (is_seen, attaching.returncode) == (True, 0), said
@@ -144,7 +144,7 @@ def test_a_thread_that_an_allocator_has_called(workshop: Workshop, tmp_path: Pat
         done = program.attach("inside.genba", "--duration", "100ms", "--quiet")
         assert (done.returncode, "hint: " in done.stderr) == (1, True), done.stderr
         assert not [name for name in program.mapped_files() if "genba-agent" in name]
-        stdout, stderr = program.process.communicate("x", timeout=20)
+        stdout, stderr = program.process.communicate("x", timeout=60)
     assert (program.process.returncode, stdout) == (0, f"{ord('x')}\n"), stderr
 
 
@@ -156,7 +156,7 @@ def test_a_stack_in_the_heap(workshop: Workshop, held: dict[str, Path], name: st
     with running(workshop, [workshop.interpreter.path, workshop.write("stack.py", text)]) as program:
         done = program.attach("stack.genba", "--duration", "100ms", "--quiet")
         assert done.returncode == 0 or "hint: " in done.stderr, done.stderr
-        stdout, stderr = program.process.communicate(timeout=20)
+        stdout, stderr = program.process.communicate(timeout=60)
     # The bytes around the stack that it overwrote.
     assert (program.process.returncode, stdout) == (0, "0\n"), stderr
 

@@ -137,5 +137,12 @@ def stopped_as_it_holds(workshop: Workshop, program: Program, *words: str) -> No
 
 def held(pid: int) -> list[str]:
     """Its threads in a tracer's stop."""
-    tasks = [task / "status" for task in Path(f"/proc/{pid}/task").iterdir()]
-    return [task.parent.name for task in tasks if task.exists() and "State:\tt" in task.read_text()]
+    return [task.name for task in Path(f"/proc/{pid}/task").iterdir() if "State:\tt" in status_of(task)]
+
+
+def status_of(task: Path) -> str:
+    """Nothing of a thread that has ended since it was listed."""
+    try:
+        return (task / "status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""

@@ -62,8 +62,7 @@ class Program:
         return listed.read_text() if listed.exists() else ""
 
     def has_genba_thread(self) -> bool:
-        names = [Path(task, "comm") for task in Path(f"/proc/{self.pid}/task").iterdir()]
-        return any(name.exists() and name.read_text() == "genba\n" for name in names)
+        return any(name_of(task) == "genba" for task in Path(f"/proc/{self.pid}/task").iterdir())
 
     def state(self) -> tuple[int, int, set[str], bool]:
         return self.status("Threads"), self.status("SigCgt"), self.descriptors(), self.has_genba_thread()
@@ -85,8 +84,17 @@ def started(workshop: Workshop, *target: str) -> Iterator[Program]:
         process.communicate()
 
 
-def until(is_so, seconds: float = 10, every_seconds: float = 0.02) -> bool:
-    """What starts a process is better asked for less often: it takes the CPU from what is waited for."""
+def name_of(task: Path) -> str | None:
+    """As the kernel has it; none of a thread that has ended, maybe since it was listed."""
+    try:
+        return (task / "comm").read_text().rstrip("\n")
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+
+
+def until(is_so, seconds: float = 60, every_seconds: float = 0.02) -> bool:
+    """So long that no busy machine needs it: whoever waits in vain waits for all of it. What starts a process is better asked for less often: it takes
+    the CPU from what is waited for."""
     deadline = time.monotonic() + seconds
     while not is_so():
         if time.monotonic() > deadline:
