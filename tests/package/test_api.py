@@ -463,7 +463,7 @@ def test_an_interpreter_that_ends_without_stop(inside: Inside) -> None:
 def test_only_for_a_while(inside: Inside) -> None:
     inside.said(
         """
-genba.start("app.genba", duration_ns=150_000_000, interval_ns=500_000)
+genba.start("app.genba", duration_ns=1_000_000_000, interval_ns=500_000)
 before(120)
 while genba.is_active():
     copies(5)

@@ -30,16 +30,16 @@ def test_two(recorded, text):
     assert sum(len(text) for _ in range(20_000)) == 60_000
 '''
 SHOP = "def prices(count):\n    return sum(number % 7 for number in range(count))\n"
-TEST_SHOP = "import sys; sys.path.insert(0, '.')\nfrom shop import prices\n\ndef test_prices():\n    assert prices(1_000_000) > 0\n"
+TEST_SHOP = "import sys; sys.path.insert(0, '.')\nfrom shop import prices\n\ndef test_prices():\n    assert prices(5_000_000) > 0\n"
 # A worker of pytest-xdist each. Both end by themselves, should nobody end them.
 TEST_RUNS = """
 import time, threading
 
 def test_waits():
-    threading.Event().wait(60)
+    threading.Event().wait(600)
 
 def test_computes():
-    until = time.monotonic() + 60
+    until = time.monotonic() + 600
     while time.monotonic() < until:
         sum(range(1000))
 """
