@@ -1,18 +1,20 @@
 """Names of threads as `threading` has them, on each CPython: in rows, filters and exports; never another thread's."""
 
+from looks import LOOKS
 from recording import Run, Workshop, genba
 
 LONG = "очень длинное имя " * 20
 
-NAMED = """
+# Each thread lives until genba has seen it, whoever has the CPUs: a new one is looked for every 20 ms.
+NAMED = LOOKS + """
 import json, os, threading, time
 from concurrent.futures import ThreadPoolExecutor
 
 names = {}
 
 def spin(seconds):
-    until = time.thread_time() + seconds
-    while time.thread_time() < until:
+    until, looked = time.thread_time() + seconds, Looked()
+    while time.thread_time() < until or not looked.often(40):
         sum(range(2000))
     names[threading.get_native_id()] = threading.current_thread().name
 
@@ -99,19 +101,19 @@ def test_each_thread_has_the_name_that_python_gave(workshop: Workshop) -> None:
     assert "encoder (" in wrong.stderr
 
 
-CHURN = """
+CHURN = LOOKS + """
 import _thread, json, threading, time
 
 names, ended = {}, threading.Semaphore(0)
 
-def spin(seconds):
-    until = time.thread_time() + seconds
-    while time.thread_time() < until:
+def spin(seconds, enough=0):
+    until, looked = time.thread_time() + seconds, Looked() if enough else None
+    while time.thread_time() < until or enough and not looked.often(enough):
         sum(range(200))
     names[threading.get_native_id()] = threading._active[threading.get_ident()].name if threading.get_ident() in threading._active else None
 
 def nameless():
-    spin(0.02)
+    spin(0.02, 100)
     ended.release()
 
 def starts(first):
