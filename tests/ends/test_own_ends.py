@@ -7,7 +7,7 @@ from recording import Workshop
 
 
 # Under nohup SIGHUP is inherited as ignored.
-WORK = "import os, signal, sys, time\nsignal.signal(signal.SIGHUP, signal.SIG_DFL)\nwhile time.process_time() < 0.1: sum(range(100))\n"
+WORK = "import os, signal, sys, time\nsignal.signal(signal.SIGHUP, signal.SIG_DFL)\nwhile time.process_time() < 0.4: sum(range(100))\n"
 ENDS = {
     "raise KeyboardInterrupt": 130,
     "os.abort()": 134,
@@ -30,7 +30,7 @@ def test_the_recording_is_whole(workshop: Workshop, end: str) -> None:
 
 def test_a_signal_that_is_handled_ends_nothing(workshop: Workshop) -> None:
     text = "signal.signal(signal.SIGTERM, lambda *_: None)\nos.kill(os.getpid(), signal.SIGTERM)\nlater()\n"
-    later = "def later():\n    while time.process_time() < 0.4: sum(range(100))\n"
+    later = "def later():\n    while time.process_time() < 0.8: sum(range(100))\n"
     run = workshop.run(workshop.write("handled.py", WORK + later + text))
     assert run.exit_code == 0, run.stderr
     assert run.profile().sum("samples", lambda row: "later" in row.names()) > 0

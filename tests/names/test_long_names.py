@@ -21,8 +21,8 @@ def load(name):
     spec.loader.exec_module(module)
     return module
 alpha, beta = load("alpha"), load("beta")
-alpha.handle(0.15)
-beta.handle(0.35)
+alpha.handle(0.3)
+beta.handle(0.7)
 print(json.dumps(len(beta.handle.__code__.co_filename)))
 """
 # As a shell without a locale has them: each byte that is no ASCII is a letter of its own.
@@ -30,7 +30,7 @@ ASCII = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
 
 
 def shares(run: Run) -> dict[str, float]:
-    rows = run.report_json("--by", "module")["rows"]
+    rows = run.report_json("--by", "module", "--weight", "cpu")["rows"]
     return {row["file"]: row["share"] for row in rows if row["file"]}
 
 
@@ -50,7 +50,8 @@ def test_two_files_deep_below_an_emoji(workshop: Workshop, environment: dict[str
     assert {len(name) >= letters for name in found} == {True}
     [(alpha, low), (beta, high)] = sorted(found.items())
     assert (alpha[-16:], beta[-15:]) == ("alpha/handler.py", "beta/handler.py")
-    assert 0.2 < low < 0.4 < 0.6 < high < 0.8
+    # Of the two alone: how much the program's start takes is the machine's affair.
+    assert 0.2 < low / (low + high) < 0.4
     assert genba_said("lines", run.recording, "--file", "*beta/handler.py").count("sum(range(3000))") == 1
     assert run.report().count("sum(range(3000))") >= 2
     files = {frame["file"] for frame in run.profile()["frames"]}
@@ -67,7 +68,7 @@ def renamed(**names):
     return type(work)(work.__code__.replace(**names), globals())
 works = [renamed(**{attribute: begin + middle + end}) for attribute, begin, end in KINDS for middle in "12"]
 for work in works:
-    work(0.1)
+    work(0.3)
 print(json.dumps([len(work.__code__.co_qualname) for work in works]))
 """
 

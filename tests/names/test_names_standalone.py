@@ -80,7 +80,7 @@ def test_one_operation_has_one_name(stripped: Interpreter, workshop: Workshop, f
     operands = {name: ", ".join(part.split("=")[0].strip() for part in setup.split(";")) for name, (setup, _, _) in OPERATIONS.items()}
     functions = [
         f"def set_up_{name}():\n    {setup}\n    return [{operands[name]}]\n"
-        f"def {name}({operands[name]}):\n    end = process_time() + 0.25\n    while process_time() < end:\n"
+        f"def {name}({operands[name]}):\n    end = process_time() + 0.5\n    while process_time() < end:\n"
         f"        for _ in repeat(None, 20): {operation}\n{name}(*set_up_{name}())\n"
         for name, (setup, operation, _) in OPERATIONS.items()
     ]

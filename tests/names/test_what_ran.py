@@ -19,10 +19,10 @@ EDITED = (
     WORK
     + """
 text = open(__file__).read()
-slow(60)
+slow(300)
 with open(__file__, "w") as file:
     file.write("# one line more\\n" * 3 + text)
-slow(60)
+slow(300)
 """
 )
 # As a template engine does: the code has the template's path, and another text.
@@ -33,7 +33,7 @@ path = os.path.abspath("list.html")
 with open(path, "w") as file:
     file.write("<ul>\\n{% for item in items %}\\n<li>{{ item }}</li>\\n{% endfor %}\\n</ul>\\n<p>the root of it</p>\\n" * 3)
 os.utime(path, (1, 1))
-exec(compile("import sys\\ndef root(slow):\\n    slow(60)\\n", path, "exec"))
+exec(compile("import sys\\ndef root(slow):\\n    slow(300)\\n", path, "exec"))
 root(slow)
 """
 )
@@ -46,12 +46,12 @@ import functools
     maxsize=None,
 )
 @functools.wraps(slow)
-def decorated(): slow(20)
+def decorated(): slow(100)
 class Holder:
-    async def held(self): slow(20)
-    class Inner: slow(20)
-    def of_each(self): return [slow(10) for _ in range(2)] + list(slow(10) for _ in range(2))
-    __private = lambda self: slow(20)
+    async def held(self): slow(100)
+    class Inner: slow(100)
+    def of_each(self): return [slow(50) for _ in range(2)] + list(slow(50) for _ in range(2))
+    __private = lambda self: slow(100)
 try:
     Holder().held().send(None)
 except StopIteration:
@@ -60,7 +60,7 @@ decorated()
 Holder().of_each()
 Holder()._Holder__private()
 if os.fork() == 0:
-    slow(20)
+    slow(100)
     os._exit(0)
 os.wait()
 """
@@ -93,8 +93,8 @@ def test_code_that_was_made_of_something_else(workshop: Workshop) -> None:
 
 
 WAYS = {"decorated", "Holder.held", "Holder.Inner", "Holder.<lambda>", "slow"}
-# Each runs for 20 ms: a sampler that misses one misses so many ticks, half of them where the first and the last fall as they like.
-LATE_TICKS_MIN = 10
+# Each runs for 100 ms: a sampler that misses one misses so many ticks, half of them where the first and the last fall as they like.
+LATE_TICKS_MIN = 50
 RUNS_MAX = 5
 
 
@@ -121,7 +121,7 @@ text = open("helper.py").read()
 with open("helper.py", "w") as file:
     file.write("# one line more\\n" * 3 + text)
 with genba.record("app.genba"):
-    helper.slow(60)
+    helper.slow(300)
     copies(20)
 """
     )

@@ -15,7 +15,7 @@ def work_of_image(seconds):
 
 if __name__ == "__main__":
     left = int(sys.argv[1])
-    work_of_image(0.1)
+    work_of_image(0.3)
     if left:
         os.execv(sys.executable, [sys.executable, __file__, str(left - 1)])
     print(json.dumps({"pid": os.getpid()}))

@@ -9,7 +9,7 @@ from time import process_time, process_time_ns
 
 def work_of_worker(queue):
     total = 0
-    end = process_time() + 0.5
+    end = process_time() + 1
     while process_time() < end:
         for number in range(10_000):
             total += number

@@ -96,7 +96,7 @@ def test_libraries_that_come_and_go(workshop: Workshop, spin: Path) -> None:
 
 # A function lives for a third of a millisecond: a sample meets a new one nearly each time, and where others want the CPU there are no
 # more than some 500 samples of functions in a second.
-CHURN_CPU_SECONDS = "10" if SOAK else "2"
+CHURN_CPU_SECONDS = "10" if SOAK else "4"
 CHURNED = re.compile(r"<churn_(\d+)>")
 
 

@@ -127,7 +127,7 @@ except ImportError:
 import time
 kept = [module.create() for _ in range(64)]
 def burn():
-    until = time.thread_time() + 0.2
+    until = time.thread_time() + 1
     while time.thread_time() < until: sum(range(1000))
 burn()
 """
@@ -144,7 +144,7 @@ int main(void) {
     for (int turn = 0; turn < 4; turn++) {
         Py_Initialize();
         char text[400];
-        snprintf(text, sizeof text, "import time\ndef life_%d():\n until = time.thread_time() + 0.2\n"
+        snprintf(text, sizeof text, "import time\ndef life_%d():\n until = time.thread_time() + 0.4\n"
             " while time.thread_time() < until: sum(range(1000))\nlife_%d()", turn, turn);
         if (PyRun_SimpleString(text) != 0) return 1;
         Py_FinalizeEx();
