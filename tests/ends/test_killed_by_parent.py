@@ -7,7 +7,8 @@ import pytest
 
 from other_users import READER, root_alone
 from recording import Workshop
-from test_not_recorded import ROUNDED_NS, assert_said, assert_written_before_the_kill
+from stalls import Stalls
+from test_not_recorded import ROUNDED_NS, assert_said, recorded_with_kills
 
 CHILDREN = 9
 
@@ -22,8 +23,9 @@ CHILDREN = 9
         pytest.param("popen", READER, id="another_user", marks=root_alone),
     ],
 )
-def test_a_killed_child_has_written_what_it_did(workshop: Workshop, way: str, before: list[str]) -> None:
-    run = workshop.run(workshop.program("tests/programs/killed_children.py"), way, str(CHILDREN), *before)
+def test_a_killed_child_has_written_what_it_did(workshop: Workshop, stalls: Stalls, way: str, before: list[str]) -> None:
+    record = lambda: workshop.run(workshop.program("tests/programs/killed_children.py"), way, str(CHILDREN), *before)
+    run = recorded_with_kills(stalls, record, lambda run: {int(pid): before_ns for pid, (before_ns, _) in run.answer().items()})
     profile = run.profile()
     clocks = {int(pid): told for pid, told in run.answer().items()}
     assert len(clocks) == CHILDREN
@@ -31,7 +33,6 @@ def test_a_killed_child_has_written_what_it_did(workshop: Workshop, way: str, be
         child = profile["processes"][profile.process_of(pid)]
         assert child["ended"] is None, child
         assert child["cpu_ns"] + child["cpu_not_recorded_ns"] >= last_ns - ROUNDED_NS, child
-    assert_written_before_the_kill(profile, {pid: before_ns for pid, (before_ns, _) in clocks.items()})
     assert_said(run, profile)
 
 
