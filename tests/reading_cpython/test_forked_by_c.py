@@ -12,7 +12,7 @@ import pytest
 from entered import few
 from profile_tables import RUNNING, Profile
 from recording import Workshop, genba_said
-from running_program import started
+from running_program import started, until_it_holds
 
 FORKS = """
 import ctypes, os, signal, sys, threading, time
@@ -124,8 +124,10 @@ def test_from_outside(workshop: Workshop) -> None:
     with started(workshop, workshop.write("forks.py", FORKS), "goes on") as program:
         [pid] = map(int, Path(f"/proc/{program.pid}/task/{program.pid}/children").read_text().split())
         [process] = json.loads(genba_said("dump", str(pid), "--format", "json"))["processes"]
-        profile = program.recorded("child.genba", "--duration", "500ms", "--rate", "1000", "--quiet", pid=pid).profile()
+        with program.recording("child.genba", "--rate", "1000", pid=pid) as run:
+            until_it_holds(run, lambda profile: samples(profile, pid, "goes_on") >= 50)
         assert program.end() == {}
+    profile = run.profile()
     [thread] = process["threads"]
     names = [frame["name"] for frame in thread["frames"]]
     assert thread["name"] == "MainThread" and "goes_on" in names and NEVER not in names, thread

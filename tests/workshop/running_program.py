@@ -6,14 +6,16 @@ Owns: starting it, what the kernel says of it, and its end. Never: judges a reco
 import json
 import os
 import re
+import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from recording import Run, Workshop, binary
+from profile_tables import Profile
+from recording import Run, Workshop, binary, genba
 
 
 @dataclass
@@ -40,6 +42,29 @@ class Program:
         done = self.attach(name, *flags, pid=pid)
         assert done.returncode == 0, done.stderr
         return self.workshop.runs[-1]
+
+    @contextmanager
+    def recording(self, name: str, *flags: str, pid: int | None = None) -> Iterator[Run]:
+        """For as long as the block runs, which may ask what is in it so far (`until_it_holds`): how long that takes is the machine's affair."""
+        run = Run(0, "", "", self.workshop.place.outside / name)
+        command = [str(binary()), "attach", str(pid or self.pid), "-o", str(run.recording), "--force", *flags]
+        environment = {**os.environ, **self.workshop.place.environment({})}
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as attached:
+            try:
+                said = attached.stderr.readline()
+                assert said.startswith("recording process"), said
+                yield run
+            finally:
+                attached.send_signal(signal.SIGINT)
+                rest = attached.communicate(timeout=120)[1]
+        assert attached.returncode == 0, said + rest
+        run.stderr = said + rest
+        self.workshop.runs.append(run)
+
+    def says(self, text: str) -> None:
+        """On the program's stdin."""
+        self.process.stdin.write(text)
+        self.process.stdin.flush()
 
     def end(self) -> dict:
         stdout, stderr = self.process.communicate("\n", timeout=60)
@@ -82,6 +107,16 @@ def started(workshop: Workshop, *target: str) -> Iterator[Program]:
     finally:
         process.kill()
         process.communicate()
+
+
+def until_it_holds(run: Run, what: Callable[[Profile], bool]) -> None:
+    """Of a recording that grows. At first there may be nothing in it that can be read."""
+
+    def holds() -> bool:
+        so_far = genba("export", run.recording, "--to", "json", "-o", "-")
+        return so_far.returncode == 0 and what(Profile(json.loads(so_far.stdout)))
+
+    assert until(holds, every_seconds=0.2), genba("report", run.recording)
 
 
 def name_of(task: Path) -> str | None:
