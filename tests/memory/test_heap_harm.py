@@ -194,7 +194,7 @@ loop = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXE
 loop.write(b"\\xeb\\xfe")
 ctypes.c_void_p.from_address(id(Plain) + 184).value = ctypes.addressof(ctypes.c_char.from_buffer(loop))
 one, other = socket.socketpair()
-other.settimeout(30)
+other.settimeout(60)
 listening = socket.create_server(("127.0.0.1", 0))
 address = listening.getsockname()
 lock = open(sys.argv[0])
@@ -204,7 +204,7 @@ sys.stdin.readline()
 for closed in (one, listening, lock):
     closed.close()
 def free(take):
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         try:
             take()

@@ -38,7 +38,7 @@ def files():
     return sorted(glob.glob("*.heap-*.json"))
 
 def wait(number):
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while len(files()) < number and time.monotonic() < end:
         time.sleep(0.01)
 
@@ -271,7 +271,7 @@ print(json.dumps({"got": got}))
 def test_around_full_collections_of_a_process_that_runs_already(workshop: Workshop) -> None:
     text = """
 print("ready", flush=True)
-end = time.monotonic() + 20
+end = time.monotonic() + 60
 while len(files()) < 4 and time.monotonic() < end:
     gc.collect()
     time.sleep(0.05)
@@ -438,7 +438,7 @@ def written_by_a_collection():
     gc.collect()
     return written_bytes() - before
 
-end = time.monotonic() + 20
+end = time.monotonic() + 60
 while not files() and time.monotonic() < end:
     gc.collect()
     busy(0.1)
