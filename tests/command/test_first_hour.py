@@ -162,7 +162,7 @@ WALK = {
         typed("genba report --format json | python3 -c 'import json, sys; print(json.load(sys.stdin)[\"verdict\"][\"name\"])'", "^one place$"),
         typed("genba report --format markdown", r"^\| \d+\.\d % \| .* \| `app\.py:6 distinct` \| `value not in found` \|"),
         typed("genba report --focus distinct", r"^kept: \d+\.\d % of .* \(--focus distinct\)"),
-        typed("genba report --time ..150ms", "^kept: .*--time"),
+        typed("genba report --time 150ms..", "^kept: .*--time"),
         refused("genba report --focus nowhere", "^hint: genba tree shows the names", code=1),
         refused("genba report --focus '('", "not a regular expression: "),
         refused("genba report --time 1", "expected a time from the recording's beginning"),

@@ -93,7 +93,7 @@ def test_no_buffer(workshop: Workshop, spin: Path, figure: Figure) -> None:
 def test_stale_pointers(workshop: Workshop, stale: Path, figure: Figure, native: bool) -> None:
     """The handler meets them in a running process. What was read before the wrong pointer is shown, and that the rest is missing;
     where nothing was, without C frames, the look is refused."""
-    target = [workshop.program("tests/programs/stale.py"), workshop.take(stale), "25"]
+    target = [workshop.program("tests/programs/stale.py"), workshop.take(stale), "50"]
     forced = force(workshop, figure, target, flags=("--rate", "2000", *(() if native else ("--no-native",))))
     rows = [row for row in forced.profile.rows() if row.process == forced.index and row.state in RUNNING]
     cut = [row for row in rows if {CUT, ENDLESS} & set(row.names())]
@@ -114,7 +114,7 @@ def test_segments(workshop: Workshop, figure: Figure) -> None:
     """The process goes on under another key whenever its rows are used up: it stays one process, and both laws hold over all of it.
     One sample of a chain has more functions than a segment has rows for."""
     chains, functions, rows_max = 4, 200, 150
-    target = [workshop.program("tests/programs/chains.py"), str(chains), str(functions), "60"]
+    target = [workshop.program("tests/programs/chains.py"), str(chains), str(functions), "300"]
     forced = force(workshop, figure, target, flags=(), field=f"rows_max={rows_max}")
     keys = process_keys(workshop.runs[-1].recording.read_bytes())
     figure("segments", len(keys), "process keys")
