@@ -5,7 +5,6 @@ how long is recorded. None runs nbconvert or a project of Django's: tests/house/
 import re
 import shlex
 import signal
-import socket
 import subprocess
 import time
 import urllib.request
@@ -18,6 +17,7 @@ import pytest
 from compiled import package_folder
 from inside import Inside
 from inside import inside as inside  # noqa: PLC0414  (fixture)
+from ports import free_port
 from recipes import COMES_UP_SECONDS, TOOLS, block, commands, environment, follow, of_a_run, running, types, watches
 from recording import Workshop
 from running_program import until
@@ -31,12 +31,6 @@ APPS = {
     + "    await send({'type': 'http.response.start', 'status': 200, 'headers': []})\n"
     + "    await send({'type': 'http.response.body', 'body': prices()})\n",
 }
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
 
 
 def ask(port: int, requests: int) -> None:

@@ -21,7 +21,7 @@ def mail():
     return price(20_000)
 
 
-for _ in range(60):
+for _ in range(150):
     page()
     mail()
 """

@@ -7,7 +7,6 @@ Owns: those programs, and clients that pause between their requests, in processe
 import contextlib
 import os
 import signal
-import socket
 import subprocess
 from dataclasses import dataclass
 
@@ -15,6 +14,7 @@ import pytest
 
 from compiled import package_folder
 from entered import on
+from ports import free_port
 from recording import REPOSITORY, Workshop
 
 pytestmark = pytest.mark.measures
@@ -151,12 +151,6 @@ def packages(workshop: Workshop, needs: tuple[str, ...]) -> str:
     """For PYTHONPATH: pure packages are in one folder, compiled ones in one for each CPython."""
     folders = [workshop.program(TOOLS) if (REPOSITORY / TOOLS / name).exists() else package_folder(workshop, name) for name in needs]
     return ":".join(dict.fromkeys(folders))
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
 
 
 # The others have no aiohttp and no grpc; what is judged is a recording.

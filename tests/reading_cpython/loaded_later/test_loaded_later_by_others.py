@@ -4,7 +4,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import urllib.request
@@ -16,6 +15,7 @@ import pytest
 import uwsgi_server
 from compiled import COMPILED
 from entered import on
+from ports import free_port
 from profile_tables import RUNNING
 from recording import Place, Run, Workshop, binary
 from running_program import until
@@ -157,9 +157,7 @@ def of_nobody(workshop: Workshop) -> Iterator[Workshop]:
 
 def apache(of_nobody: Workshop, kind: str) -> tuple[str, list[str]]:
     """Its address, and the command."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = "127.0.0.1:{1}".format(*free.getsockname())
+    address = f"127.0.0.1:{free_port()}"
     how, words, _ = KINDS[kind]
     folder = of_nobody.place.inside
     filled = {"folder": folder, "port": address.rpartition(":")[2], "modules": MODULES, **words}
