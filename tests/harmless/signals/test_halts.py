@@ -57,7 +57,7 @@ def stop_asleep(pid: int, call: str) -> None:
         os.kill(pid, signal.SIGCONT)
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("way", ["busy", "asleep", "resting"])
 def test_a_stop_is_no_lateness(workshop: Workshop, way: str) -> None:
     target = [workshop.interpreter.path, workshop.write("stopped.py", TEXT), way]

@@ -12,7 +12,7 @@ from recording import Run, Workshop
 # What each of three threads runs tells which it is; the others only wait.
 THREADS = """
 import json, os, sys, threading, time
-BURN_SECONDS = 0.15
+BURN_SECONDS = 0.5
 def burn():
     until = time.thread_time() + BURN_SECONDS
     while time.thread_time() < until: sum(range(100))
