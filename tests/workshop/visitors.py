@@ -44,7 +44,7 @@ class View:
         self.process.communicate()
 
     def connect(self, words: bytes = b"") -> socket.socket:
-        connection = socket.create_connection(("127.0.0.1", self.port), timeout=20)
+        connection = socket.create_connection(("127.0.0.1", self.port), timeout=120)
         connection.sendall(words)
         return connection
 

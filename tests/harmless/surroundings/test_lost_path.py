@@ -11,6 +11,7 @@ import pytest
 from both_ways import same_both_ways
 from inside import Inside
 from inside import inside as inside  # noqa: PLC0414  (fixture)
+from looks import LOOKS
 from recording import Run, Workshop
 from seccomp import FILTER
 
@@ -161,11 +162,12 @@ def test_a_child_that_has_lost_the_way_unseen_is_recorded_or_counted(workshop: W
     assert not counted or said in run.report(), run.report()
 
 
-WITHOUT_TABLE = FILTER + """
+WITHOUT_TABLE = FILTER + LOOKS + """
 import tempfile, time
 SYS_CHROOT, UNSHARE, CLOSE_RANGE = 161, 272, 436
-# Until a block of this process is written.
-while time.process_time() < 0.4: sum(range(1000))
+# Until a block of this process is written: the third comes after 90 ms, where genba's thread has a CPU.
+looked = Looked()
+while time.process_time() < 0.4 or not looked.often(100): sum(range(1000))
 if libc.syscall(SYS_CHROOT, tempfile.mkdtemp(dir=sys.argv[1]).encode()) != 0: raise OSError(ctypes.get_errno(), "chroot")
 install([UNSHARE, CLOSE_RANGE], errno.ENOSYS)
 child = os.fork()
@@ -185,7 +187,7 @@ def test_a_child_that_may_have_no_table_of_its_own_says_so(workshop: Workshop) -
     assert "close_range, unshare" in child["refused"], child
 
 
-OUT_OF_REACH = FILTER + """
+OUT_OF_REACH = FILTER + LOOKS + """
 import atexit, tempfile, time, urllib.parse
 SYS_CHROOT, UNSHARE, CLOSE_RANGE = 161, 272, 436
 fields = dict(field.partition("=")[::2] for field in os.environ["GENBA_SESSION"].split(";"))
@@ -195,7 +197,8 @@ root, proc = tempfile.mkdtemp(dir=sys.argv[1]), os.open("/proc", os.O_RDONLY)
 os.makedirs(root + os.path.dirname(heaps))
 open(root + heaps, "w").close()
 # Until a block of this process is written, and genba's function is among those for the end.
-while time.process_time() < 0.4 or not atexit._ncallbacks(): sum(range(1000))
+looked = Looked()
+while time.process_time() < 0.4 or not looked.often(100) or not atexit._ncallbacks(): sum(range(1000))
 if libc.syscall(SYS_CHROOT, root.encode()) != 0: raise OSError(ctypes.get_errno(), "chroot")
 install([UNSHARE, CLOSE_RANGE], errno.ENOSYS)
 child = os.fork()

@@ -17,7 +17,7 @@ def hot(seconds):
     until = time.thread_time() + seconds
     while time.thread_time() < until: sum(range(1000))
 
-def in_the_child(): hot(0.2)
+def in_the_child(): hot(0.6)
 
 def serve():
     taken, _ = server.accept()
@@ -33,7 +33,7 @@ for number in range(200):
     said = b"%032d" % number
     asks.sendall(said)
     assert asks.recv(32) == said[::-1]
-    hot(0.001)
+    hot(0.003)
 asks.close()
 thread.join()
 server.close()

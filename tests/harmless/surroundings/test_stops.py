@@ -26,7 +26,7 @@ if limit:
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 size, grew = 0, time.monotonic()
 begun = grew
-while time.monotonic() < begun + 40 and (size < 100_000 or time.monotonic() < grew + 3):
+while time.monotonic() < begun + 90 and (size < 100_000 or time.monotonic() < grew + 3):
     down(200)
     if (now := os.stat(recording).st_size) > size:
         size, grew = now, time.monotonic()
