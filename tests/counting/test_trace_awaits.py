@@ -124,7 +124,8 @@ def test_a_task_that_is_cancelled_before_its_first_step_did_not_wait(workshop: W
     done = traced(workshop, "-o", f"{workshop.place.inside}/early.prof", "--python", workshop.interpreter.path, program)
     assert done.returncode == 0, done.stderr
     found = rows(awaits(workshop, "early.prof", "--awaits"))
-    assert found["worker"].awaits == 3 and found["worker"].waited_s >= 3 * 0.09, found
+    # What a busy machine takes between the begin of a sleep and the turn of the loop is no wait.
+    assert found["worker"].awaits == 3 and found["worker"].waited_s + found["worker"].ran_s >= 3 * 0.1 - 0.001, found
 
 
 def test_a_coroutine_goes_on_where_what_it_awaits_takes_its_exception(workshop: Workshop) -> None:
