@@ -118,7 +118,7 @@ def test_bytes_on_the_wire(module_team: Team, number: int) -> None:
     random_ = random.Random(SEED + number)
     whole = f"POST /api/recordings?name=a HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {module_team.tokens['lena']}\r\nContent-Type: application/octet-stream\r\nContent-Length: 10\r\n\r\n0123456789".encode()
     for _ in range(REQUESTS // 20):
-        with socket.create_connection(("127.0.0.1", module_team.server.port), timeout=10) as one:
+        with socket.create_connection(("127.0.0.1", module_team.server.port), timeout=60) as one:
             try:
                 one.sendall(changed(random_, whole))
                 one.shutdown(socket.SHUT_WR)
