@@ -12,6 +12,7 @@ import pytest
 
 from entered import on, running
 from recording import Run, Workshop, genba, genba_said
+from running_program import until
 
 # A program that logs what the collector tells it, and says it at its end.
 LOGGING = """
@@ -53,6 +54,16 @@ def recorded(workshop: Workshop, text: str, *flags: str) -> tuple[Run, dict[str,
     run = workshop.run(program, flags=("--gc", *flags))
     assert run.exit_code == 0, run.stderr
     return run, json.loads(run.stdout.splitlines()[-1]), collections(run)
+
+
+def until_it_tells(run: Run, reason: str) -> None:
+    """Of a recording that grows: why a collection ran is not known before unwind tables are there."""
+
+    def tells() -> bool:
+        so_far = genba("gc", run.recording, "--format", "json")
+        return so_far.returncode == 0 and any(row["reason"] == reason for row in json.loads(so_far.stdout)["collections"])
+
+    assert until(tells, every_seconds=0.2), genba("gc", run.recording)
 
 
 def of_generations(rows: list[dict[str, Any]]) -> list[int]:
@@ -252,8 +263,9 @@ told(alone=alone, most=most, left=sys.getrefcount(own))
 """,
     )
     with running(workshop, [workshop.interpreter.path, program]) as target:
-        found = collections(target.recorded("attached.genba", "--gc", "--duration", "1s"))
-        told = target.end()
+        with target.recording("attached.genba", "--gc") as run:
+            until_it_tells(run, "threshold")
+        told, found = target.end(), collections(run)
     assert told["most"] == told["alone"] + 1 and told["left"] == told["alone"]
     rows = found["collections"]
     # Until unwind tables are there, nothing tells why one ran.
@@ -371,7 +383,7 @@ print(json.dumps({"is_there": is_there}), flush=True)
 def test_an_import_of_the_programs_own_is_not_met(workshop: Workshop) -> None:
     """genba imports `gc` where the program has not: not while a thread of it is in the middle of the import system."""
     with running(workshop, [workshop.interpreter.path, workshop.write("importing.py", IMPORTING)]) as target:
-        found = collections(target.recorded("attached.genba", "--gc", "--duration", "2s"))
+        with target.recording("attached.genba", "--gc") as run:
+            until_it_tells(run, "explicit")
         told = target.end()
     assert told["is_there"], told
-    assert any(row["reason"] == "explicit" for row in found["collections"]), found

@@ -54,10 +54,13 @@ def cycles(number: int) -> str:
     return f"[Cycle() for _ in range({number})] and None\n"
 
 
+def heap_files(workshop: Workshop) -> list[Path]:
+    """In the order in which they were kept. As long as the recording goes on the last one may not be there as a whole."""
+    return sorted(workshop.place.outside.glob("*.heap-*.json"), key=lambda path: int(re.search(r"-(\d+)\.json$", path.name)[1]))
+
+
 def kept(workshop: Workshop) -> list[dict]:
-    """In the order in which they were kept."""
-    files = sorted(workshop.place.outside.glob("*.heap-*.json"), key=lambda path: int(re.search(r"-(\d+)\.json$", path.name)[1]))
-    return [json.loads(path.read_text()) for path in files]
+    return [json.loads(path.read_text()) for path in heap_files(workshop)]
 
 
 def count(page: dict, name: str) -> int:
@@ -216,7 +219,8 @@ def test_once_when_it_has_grown(workshop: Workshop) -> None:
 def test_of_a_process_that_runs_already(workshop: Workshop) -> None:
     text = 'print("ready", flush=True)\nsys.stdin.readline()\nprint(json.dumps({"threads": len(os.listdir("/proc/self/task"))}))\n'
     with running(workshop, [workshop.interpreter.path, workshop.write("app.py", PROGRAM + text)]) as program:
-        program.recorded("attached.genba", "--heap-every", "200ms", "--duration", "2s")
+        with program.recording("attached.genba", "--heap-every", "200ms"):
+            assert until(lambda: heap_files(workshop))
         assert program.end() == {"threads": 1}
     pages = kept(workshop)
     assert pages and {(page["pid"], page["moment"], count(page, "Item")) for page in pages} == {(program.pid, "interval", 5_000)}
@@ -229,7 +233,8 @@ def test_of_another_users_process_that_runs_already(workshop: Workshop) -> None:
     nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
     text = 'print("ready", flush=True)\nsys.stdin.readline()\nprint(json.dumps({"user": os.getuid()}))\n'
     with running(workshop, [*nobody, workshop.interpreter.path, workshop.write("app.py", PROGRAM + text)]) as program:
-        program.recorded("attached.genba", "--heap-every", "200ms", "--duration", "2s")
+        with program.recording("attached.genba", "--heap-every", "200ms"):
+            assert until(lambda: heap_files(workshop))
         assert program.end() == {"user": 65534}
     pages = kept(workshop)
     assert pages and {(page["pid"], count(page, "Item")) for page in pages} == {(program.pid, 5_000)}
@@ -279,7 +284,8 @@ sys.stdin.readline()
 print(json.dumps({"callbacks": len(gc.callbacks)}))
 """
     with running(workshop, [workshop.interpreter.path, workshop.write("app.py", PROGRAM + text)]) as program:
-        program.recorded("attached.genba", "--heap-around-gc", "both", "--duration", "2s")
+        with program.recording("attached.genba", "--heap-around-gc", "both"):
+            assert until(lambda: len(heap_files(workshop)) >= 2)
         assert program.end() == {"callbacks": 0}
     pages = kept(workshop)
     assert {page["moment"] for page in pages} == {"before_gc", "after_gc"}

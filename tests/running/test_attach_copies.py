@@ -1,5 +1,6 @@
 """`genba attach --copies`: what memcpy and memmove copy from then on, by expression; and afterwards each call of the program's leads where it did before."""
 
+import json
 import os
 import signal
 import struct
@@ -11,7 +12,7 @@ from typing import Iterator
 import pytest
 
 from entered import few, running, state
-from recording import REPOSITORY, Run, Workshop, binary
+from recording import REPOSITORY, Run, Workshop, binary, genba
 from running_program import Program, until
 from soak import SOAK
 
@@ -152,12 +153,18 @@ def moving(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return built
 
 
+def copied_so_far(run: Run) -> int:
+    """At first there may be nothing in it that can be read."""
+    done = genba("report", run.recording, "--weight", "copied", "--format", "json")
+    return json.loads(done.stdout)["copied_bytes"] if done.returncode == 0 else 0
+
+
 @few
 @pytest.mark.measures
 def test_while_libraries_come_and_go(workshop: Workshop, moving: list[Path]) -> None:
     command = [workshop.interpreter.path, workshop.program("tests/programs/loads_and_moves.py"), *(workshop.take(library) for library in moving)]
     with running(workshop, command) as program:
         for number in range(ATTACHES):
-            run = program.recorded(f"moves-{number}.genba", "--copies", "--duration", "300ms", "--quiet")
-            assert run.report_json("--weight", "copied")["copied_bytes"] > 0
+            with program.recording(f"moves-{number}.genba", "--copies") as run:
+                assert until(lambda run=run: copied_so_far(run) > 0, every_seconds=0.2)
         assert program.end() == {"loaded": True, "wrong": 0}
