@@ -2,12 +2,13 @@
 
 import pytest
 
+from bounds import share_bound
 from recording import REPOSITORY, Run, Workshop
 from stacks import PossibleStacks, Stack
 
 CPU_SECONDS = "0.6"
 RATE = ("--rate", "2000")
-# Where a stack is just being changed, a walk in a build by BOLT may lose its way.
+# Where a stack is just being changed, a walk in a build by BOLT may lose its way: so much of the time, beside what as few looks err by.
 CUT_MAX = 0.02
 PROGRAMS = ["generators.py", "sort_in_sub.py"]
 
@@ -66,7 +67,7 @@ def check_stacks(run: Run) -> list[Stack]:
     assert judged > 100, f"only {judged} samples"
     cut = [stack for stack in stacks if is_cut(stack)]
     share = sum(stack.weight for stack in cut) / judged
-    assert share <= CUT_MAX, f"{share:.1%} of {judged} samples are cut:\n" + "\n".join(map(str, cut[:3]))
+    assert share <= CUT_MAX + share_bound(CUT_MAX, judged), f"{share:.1%} of {judged} samples are cut:\n" + "\n".join(map(str, cut[:3]))
     # Neither CPython's code nor the function that calls it stands between a call and the Python frame.
     for stack in stacks:
         for frame, callee in zip(stack.frames, [*stack.frames[1:], None], strict=True):
