@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from figures import Figure
-from profile_tables import RUNNING
+from profile_tables import RUNNING, Profile
 from recording import Run, Workshop
 from stalls import Stalls, undisturbed
 
@@ -98,6 +98,7 @@ for _ in range(4):
     work(0.1)
 """
 SLEEPS, BURSTS_NS, SLEPT_NS = 4, 400_000_000, 4_000_000_000
+SEEN_MIN = 0.75
 FIRST_NS = 1_000_000_000
 REST_NS_MAX = BLOCK_NS = 250_000_000
 WATCHED_NS = 2_000_000_000
@@ -140,16 +141,24 @@ def test_a_program_that_is_dear_to_look_at(workshop: Workshop, figure: Figure, p
 
 
 @pytest.mark.parametrize("way", ["fork", "exec"])
-def test_the_first_second_is_that_of_the_run(workshop: Workshop, way: str) -> None:
+def test_the_first_second_is_that_of_the_run(workshop: Workshop, stalls: Stalls, way: str) -> None:
     """A process that is too short for a judgement of its own begins as its run is sampled by then."""
-    run = workshop.run(workshop.write("short.py", SHORT), way, flags=("--budget", "0.1%"))
+
+    def changed_ns(run: Run) -> int:
+        """How long after the process began. Where nothing has changed that is at no time."""
+        changes = [mark["at_ns"] for mark in rates(run) if mark["process"] == 1]
+        return changes[0] - run.profile()["processes"][1]["start_ns"] if changes else WATCHED_NS
+
+    # A busy machine keeps genba's thread from its first look for longer than that.
+    program = workshop.write("short.py", SHORT)
+    once = lambda: workshop.run(program, way, flags=("--budget", "0.1%"))
+    run = undisturbed(stalls, REST_NS_MAX // 25, once, lambda done: done.exit_code == 0 and changed_ns(done) < BLOCK_NS)
     assert run.exit_code == 0, run.stderr
-    profile = run.profile()
-    later = profile["processes"][1]
+    later = run.profile()["processes"][1]
     change, *_ = [mark for mark in rates(run) if mark["process"] == 1]
     assert 1_000_000 < change["value"] <= 5_000_000, change
     # Its own first judgement comes no earlier.
-    assert change["at_ns"] - later["start_ns"] < BLOCK_NS, (change, later)
+    assert changed_ns(run) < BLOCK_NS, (change, later)
     assert later["accounting"]["sampled"] < 0.8 * later["wall_ns"] / 1_000_000, later
 
 
@@ -196,19 +205,26 @@ def test_an_idle_program_is_let_alone_and_found_again(workshop: Workshop, figure
     assert waited_ns > passed_ns, profile.facts()
 
 
+def seen(profile: Profile) -> tuple[float, float]:
+    """The share of the bursts' ticks, and that of their CPU time."""
+    in_work = lambda row: row.state in RUNNING and "work" in row.names()
+    waited = profile.sum("ticks", lambda row: row.state == "waiting for CPU")
+    late = profile["accounting"]["dropped"].get("late", 0)
+    return (profile.sum("ticks", in_work) + waited + late) / (BURSTS_NS / 1e6), profile.sum("cpu_ns", in_work) / BURSTS_NS
+
+
+def is_seen(share: float, share_of_cpu: float) -> bool:
+    return share > SEEN_MIN and share_of_cpu > 0.95
+
+
 def test_a_burst_after_idleness_is_seen_from_its_begin(workshop: Workshop, figure: Figure, stalls: Stalls) -> None:
     """After a second of idleness a rest lasts for an eighth of one, longer than a burst: genba's thread is woken by the program's CPU clock, at
     the kernel's next tick, 10 ms later at the latest."""
     program = workshop.write("bursts.py", BURSTS)
-    profile = undisturbed(stalls, REST_NS_MAX // 25, lambda: workshop.run(program)).profile()
-    running = profile.sum("ticks", lambda row: row.state in RUNNING and "work" in row.names())
-    waited = profile.sum("ticks", lambda row: row.state == "waiting for CPU")
-    late = profile["accounting"]["dropped"].get("late", 0)
-    share = (running + waited + late) / (BURSTS_NS / 1e6)
-    figure("ticks in bursts after idleness, of one a millisecond", share, "share", bound=0.75)
-    assert share > 0.75, profile.facts()
-    work_ns = profile.sum("cpu_ns", lambda row: row.state in RUNNING and "work" in row.names())
-    assert work_ns > 0.95 * BURSTS_NS, profile.facts()
+    profile = undisturbed(stalls, REST_NS_MAX // 25, lambda: workshop.run(program), lambda run: is_seen(*seen(run.profile()))).profile()
+    share, share_of_cpu = seen(profile)
+    figure("ticks in bursts after idleness, of one a millisecond", share, "share", bound=SEEN_MIN)
+    assert is_seen(share, share_of_cpu), (share_of_cpu, profile.facts())
     # What was slept is told whole, though nobody looked: but when a sleep began, genba knows no sooner than this machine gives it a CPU.
     slept_ns = profile.sum("wall_ns", lambda row: row.state.startswith("in clock_nanosleep") or row.state.startswith("in pselect"))
     assert slept_ns > 0.99 * SLEPT_NS - SLEEPS * stalls.worst_ns(), (profile.facts(), stalls.worst_ns())
