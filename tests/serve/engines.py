@@ -16,15 +16,11 @@ from pathlib import Path
 
 import pytest
 
+from ports import free_port
+
 PROGRAMS = Path("/usr/lib/postgresql")
 READY_SECONDS_MAX = 60
 ACCESS_KEY, SECRET_KEY = "genba-tests", "genba-tests-secret"
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 def s3_program() -> Path:

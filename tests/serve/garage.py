@@ -10,7 +10,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from engines import free_port, is_listening, wait_until
+from engines import is_listening, wait_until
+from ports import free_port
 
 NODES = 3
 # Until the nodes of a new cluster agree.

@@ -14,7 +14,8 @@ import pytest
 
 import crafted
 import longlist
-from engines import S3, Postgres, free_port
+from engines import S3, Postgres
+from ports import free_port
 from recording import binary
 from served import Server, environment
 from uploads import Uploader, check_nothing_lost
