@@ -5,7 +5,7 @@ from recording import Run, Workshop, genba
 
 LONG = "очень длинное имя " * 20
 
-# Each thread lives until genba has seen it, whoever has the CPUs: a new one is looked for every 20 ms.
+# Each thread lives until genba has seen it, on a busy machine too: a new one is looked for every 20 ms.
 NAMED = LOOKS + """
 import json, os, threading, time
 from concurrent.futures import ThreadPoolExecutor

@@ -141,7 +141,7 @@ def test_callbacks_that_block_the_loop_are_told(workshop: Workshop, stalls: Stal
     program = workshop.write("blocking.py", BLOCKING)
 
     def told(run: Run) -> tuple[list[str], bool]:
-        """What is said of the loop, and whether it is right."""
+        """The words about the loop, and whether they are right."""
         verdict = run.report_json()["verdict"]
         lines, blocks = [line for line in verdict["details"] if "event loop" in line], verdict["blocks"]
         # A block is seen or not; none is two.

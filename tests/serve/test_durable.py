@@ -235,7 +235,7 @@ def test_kill_9_in_the_middle_of_uploads(server: Server) -> None:
 
 
 def read_all(client: Client, over: threading.Event, whole: list[str]) -> None:
-    """Reads whatever is listed until the server is gone, and says of which recordings answers were whole."""
+    """Reads what is listed until the server is gone, and says of which recordings answers were whole."""
     while not over.is_set():
         try:
             listed = client.get("/api/recordings", query={"limit": "20"}).expect(200).json()["recordings"]

@@ -1,4 +1,4 @@
-"""What a test's program begins with to go on until genba has looked at it often enough, whoever has the CPUs meanwhile.
+"""What a test's program begins with to go on until genba has looked at it often enough, on a busy machine too.
 
 Owns: the count of genba's looks: how often its thread has had a CPU, which the kernel tells (/proc/PID/task/TID/schedstat). An amount of work says
 nothing of that on a busy machine, where the sampler may get no CPU for as long as the work takes. Never: waits where nothing is recorded.

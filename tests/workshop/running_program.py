@@ -128,7 +128,7 @@ def name_of(task: Path) -> str | None:
 
 
 def until(is_so, seconds: float = 60, every_seconds: float = 0.02) -> bool:
-    """So long that no busy machine needs it: whoever waits in vain waits for all of it. What starts a process is better asked for less often: it takes
+    """So long that no busy machine needs it; a wait in vain takes all of it. What starts a process is better asked for less often: it takes
     the CPU from what is waited for."""
     deadline = time.monotonic() + seconds
     while not is_so():

@@ -43,7 +43,7 @@ def sampler():
 
 
 def drive(function, cpu_ns, counts):
-    """No function in Python is called from here but that one: whatever is, is a case to who reads the stacks."""
+    """No function in Python is called from here but that one: each other one would be a case to who reads the stacks."""
     until_ns = thread_time_ns() + cpu_ns
     until_looks = 0 if counts is None else int(os.pread(counts, 100, 0).split()[2]) + LOOKS_MIN
     while thread_time_ns() < until_ns or until_looks and int(os.pread(counts, 100, 0).split()[2]) < until_looks:
