@@ -153,13 +153,19 @@ def test_waits_of_other_times_make_no_wait(inside: Inside, machine: str) -> None
         inside.said(
             ANSWERS
             + """
+def work():
+    looked = Looked()
+    during(100)
+    # A verdict takes 50 samples at least.
+    while not looked.often(100): during(10)
+
 answers(300)
 genba.start("app.genba", interval_ns=1_000_000)
-during(100)
+work()
 genba.pause()
 answers(300)
 genba.resume()
-during(100)
+work()
 genba.stop()
 """
         )
