@@ -240,6 +240,8 @@ export interface AccountingWords {
 }
 const COVERED_MIN = 0.99;
 const COVERED_WITH_START_MIN = 0.9;
+/** ns; less is some ticks' worth. */
+const UNSEEN_MIN = 5_000_000;
 const LOST_MAX = 0.05;
 /** As `genba report` has it: somebody stopped the process; a thread had ended, and its time is told elsewhere. */
 const NO_LOSS: readonly string[] = ["stopped", "thread ended"];
@@ -257,9 +259,12 @@ export function accountingWords(accounting: Accounting, clocks: Clocks, isImport
   const program = recorded + clocks.cpuNotRecorded;
   // Rounded down: 98.96 % is not 99.
   const covered = Math.floor((program > 0 ? clocks.cpuSampled / program : 1) * 1000) / 1000;
-  // A start that takes a moment is nobody's worry.
+  // A start that takes a moment is nobody's worry, and no few milliseconds are.
   const coveredSinceLoaded = program > clocks.cpuBefore ? clocks.cpuSampled / (program - clocks.cpuBefore) : 1;
-  if ((coveredSinceLoaded < COVERED_MIN || covered < COVERED_WITH_START_MIN) && !isImported) strains.push([`${timeWords(clocks.cpuNotSampled)} of CPU are in no sample`, "are in no sample"]);
+  const unseen = clocks.cpuNotSampled + clocks.cpuNotRecorded;
+  const isLittleSeen = covered < COVERED_WITH_START_MIN && unseen >= UNSEEN_MIN;
+  const isLittleSeenSinceLoaded = coveredSinceLoaded < COVERED_MIN && unseen - clocks.cpuBefore >= UNSEEN_MIN;
+  if ((isLittleSeen || isLittleSeenSinceLoaded) && !isImported) strains.push([`${timeWords(clocks.cpuNotSampled)} of CPU are in no sample`, "are in no sample"]);
   // At least 1 %, as in the report's header: less is what the end of a healthy process costs.
   if (clocks.cpuNotRecorded > 0 && clocks.cpuNotRecorded * 100 >= program) strains.push([`${timeWords(clocks.cpuNotRecorded)} of CPU not recorded`, "after the last block"]);
   return {

@@ -342,13 +342,21 @@ fn never_sampled_ns(thread: &Thread) -> Option<u64> {
     (thread.cpu_not_sampled_ns? == cpu_ns).then_some(cpu_ns)
 }
 
-/// Under 99 % of the program's CPU since genba was loaded, or under 90 % of all of it: a start that takes a moment is nobody's worry.
+/// Less CPU in no sample than this is some ticks' worth, whatever share of a program it is that hardly ran.
+const UNSEEN_NS_MIN: u64 = 5_000_000;
+
+/// Under 99 % of the program's CPU since genba was loaded, or under 90 % of all of it: a start that takes a moment is nobody's worry, and no few
+/// milliseconds are.
 fn coverage(profile: &Profile) -> Option<Warning> {
     let clocks = profile.clocks();
     let since_loaded_ns = clocks.cpu_not_sampled_ns.saturating_sub(clocks.cpu_before_ns);
     let since_loaded = Clocks { cpu_not_sampled_ns: since_loaded_ns, ..clocks };
     let per_mille = clocks.covered_per_mille()?;
-    if since_loaded.covered_per_mille()? >= 990 && per_mille >= 900 {
+    let is_enough = |part: &Clocks, per_mille: u64, per_mille_min: u64| {
+        let unseen_ns = part.cpu_not_sampled_ns.saturating_add(part.cpu_not_recorded_ns);
+        unseen_ns < UNSEEN_NS_MIN || per_mille >= per_mille_min
+    };
+    if is_enough(&since_loaded, since_loaded.covered_per_mille()?, 990) && is_enough(&clocks, per_mille, 900) {
         return None;
     }
     let seen = format!("{}.{} %", per_mille / 10, per_mille % 10);

@@ -151,8 +151,7 @@ fn as_json() {
           "rss_max_bytes": 3000,
           "rss_mean_bytes": 2000,
           "warnings": [
-            "20 samples, shares are ± 22 points; try --rate 10000 or a longer run",
-            "samples cover 94.1 % of the program's CPU; 2.00 ms are in no sample; try a longer run, which has less of it"
+            "20 samples, shares are ± 22 points; try --rate 10000 or a longer run"
           ]
         }
     "#]]
