@@ -1,7 +1,7 @@
 //! The lines above every view: who was recorded, for how long, and the accounting.
 //! Owns: sums over processes, the header's words. Never: leaves out the law; a view that shows samples shows it too.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::rules::pace::Pace;
 use crate::rules::reading::Reading;
@@ -9,7 +9,7 @@ use crate::rules::verdict::not_followed;
 use crate::rules::verdict::words::{Line, Said};
 use crate::rules::verdict::{Reason, Verdict};
 use crate::rules::weight::{Choice, Totals, Weight};
-use crate::tables::profile::{Accounting, Clocks, MarkKind, ProcessIndex, Profile, Thread, ThreadIndex};
+use crate::tables::profile::{Accounting, Clocks, MarkKind, ProcessIndex, Profile, Thread};
 use crate::tables::table::TableIndex;
 use crate::views::collections::heading::line_of_report;
 use crate::words::figures::{count, counted, duration, percent, size};
@@ -176,9 +176,8 @@ fn wall_of_threads(reading: &Reading) -> String {
     if reading.kept.is_some() {
         return "wall".to_owned();
     }
-    let threads: HashSet<ThreadIndex> = reading.samples.iter().map(|group| group.thread).collect();
     let whole = Totals::of_profile(reading).words(Weight::Wall);
-    format!("{whole} in {}", counted(threads.len() as u64, "thread", "threads"))
+    format!("{whole} in {}", threads_in_words(reading))
 }
 
 /// The lines above it speak of everything.
@@ -218,16 +217,17 @@ pub fn kept_line(reading: &Reading, weight: Weight) -> Option<String> {
     Some(format!("kept: {share} % of {whole} ({flags})"))
 }
 
+/// `116 threads`: those that ticks met. One number for every line, whatever else has a row among the threads.
+fn threads_in_words(profile: &Profile) -> String {
+    let recorded = profile.processes.enumerate().filter(|(_, process)| process.refused.is_none());
+    let threads: u64 = recorded.map(|(index, _)| profile.thread_count(index)).sum();
+    counted(threads, "thread", "threads")
+}
+
 /// `CPython 3.15.2 · 1.97 s wall · 1.95 s CPU + 20 ms genba's · 1 process, 1 thread · sampled every 1 ms, mostly 5 ms (budget 2 %)`
 pub fn who(profile: &Profile) -> String {
     let recorded = || profile.processes.iter().filter(|process| process.refused.is_none());
     let versions: BTreeSet<&str> = recorded().filter_map(|process| process.python.as_deref()).collect();
-    let threads: u64 = profile
-        .processes
-        .enumerate()
-        .filter(|(_, process)| process.refused.is_none())
-        .map(|(index, _)| profile.thread_count(index))
-        .sum();
     let mut parts = Vec::new();
     if profile.recordings > 1 {
         parts.push(counted(profile.recordings, "recording", "recordings"));
@@ -241,11 +241,8 @@ pub fn who(profile: &Profile) -> String {
         parts.push(format!("{} wall", duration(profile.wall_ns())));
         parts.push(cpu(&profile.clocks()));
     }
-    parts.push(format!(
-        "{}, {}",
-        counted(recorded().count() as u64, "process", "processes"),
-        counted(threads, "thread", "threads")
-    ));
+    let processes = counted(recorded().count() as u64, "process", "processes");
+    parts.push(format!("{processes}, {}", threads_in_words(profile)));
     parts.extend(Pace::of(profile).words().filter(|_| !profile.is_imported()));
     if let Some(resident) = profile.resident_max() {
         let (max, mean) = (size(resident.max_bytes), size(resident.mean_bytes));

@@ -168,6 +168,22 @@ const WAITING: &str = "
     <module>@app.py:1[0-11] x5 gil
 ";
 
+/// What the kernel told of threads that no tick met has one row, and is none of them.
+#[test]
+fn the_lines_above_the_rows_count_the_same_threads() {
+    let text = "process 7 3.13.0
+        wait@app.py:1[0-4] x400 poll
+        thread 8 worker
+        work@app.py:2[0-4] x20
+        thread 4294967295 short·threads
+        work@app.py:2[0-4] x20";
+    let reading = Reading::of(profile(&notation::recording(text), &Additions::default()));
+    let shown = text::text(&reading, &report(&reading, &Options::default()), None, Paint::Plain);
+    let lines: Vec<&str> = shown.lines().collect();
+    assert!(lines[0].contains(" · 1 process, 2 threads · "), "{shown}");
+    assert!(lines[2].ends_with(". Shares below are of 704 ms in 2 threads."), "{shown}");
+}
+
 #[test]
 fn a_program_that_waits_is_weighed_by_wall_time() {
     check(
