@@ -8,6 +8,7 @@ use genba_profile::filter::Filter;
 use genba_profile::paint::Paint;
 use genba_profile::reading::Reading;
 use genba_profile::report::{Options, Sort, report, text};
+use genba_profile::verdict::verdict;
 
 const SERVE: &str = "<module>@app.py:9[0-30] > BaseServer.serve_forever@/usr/lib/python3.13/socketserver.py:235 > _PollLikeSelector.select@/usr/lib/python3.13/selectors.py:398 > poll[libc.so.6]";
 const TURN: &str = "<module>@app.py:9[0-30] > BaseEventLoop._run_once@/usr/lib/python3.13/asyncio/base_events.py:600 > EpollSelector.select@/usr/lib/python3.13/selectors.py:452 > poll[libc.so.6]";
@@ -107,6 +108,46 @@ fn who_waits_for_an_answer_does_not_wait_for_work() {
         expect![[r#"
             waiting: 3.31 s wall, 112 ms CPU (3.4 %)
              96.6 %   3.20 s  app.py:3 <module>   waiting for an event (poll)
+        "#]],
+    );
+}
+
+const POPEN: &str = "call@/usr/lib/python3.13/subprocess.py:391 > Popen.wait@/usr/lib/python3.13/subprocess.py:1274 > Popen._wait@/usr/lib/python3.13/subprocess.py:2053 > Popen._try_wait@/usr/lib/python3.13/subprocess.py:2011 > wait4[libc.so.6]";
+const EVENT: &str = "Event.wait@/usr/lib/python3.13/threading.py:659 > Condition.wait@/usr/lib/python3.13/threading.py:363 > sem_wait[libc.so.6]";
+const RECEIVES: &str = "_ConnectionBase.recv@/usr/lib/python3.13/multiprocessing/connection.py:250 > Connection._recv@/usr/lib/python3.13/multiprocessing/connection.py:395 > read[libc.so.6]";
+const WAIT: &str = "wait@/usr/lib/python3.13/multiprocessing/connection.py:1148 > _PollLikeSelector.select@/usr/lib/python3.13/selectors.py:398 > poll[libc.so.6]";
+
+/// What `manage.py runserver`, `flask run --debug`, `uvicorn --workers 2` and `uvicorn --reload` have beside the server, in processes of their own.
+#[test]
+fn parents_of_a_server_wait_for_work() {
+    let packages = "/env/lib/python3.13/site-packages";
+    let parents = [
+        format!("restart_with_reloader@{packages}/django/utils/autoreload.py:271 > {POPEN}"),
+        format!("ReloaderLoop.restart_with_reloader@{packages}/werkzeug/_reloader.py:275 > {POPEN}"),
+        format!("Multiprocess.run@{packages}/uvicorn/supervisors/multiprocess.py:203 > {EVENT}"),
+        format!("Process._healthcheck@{packages}/uvicorn/supervisors/multiprocess.py:44 > {RECEIVES}"),
+        format!("Process.pong@{packages}/uvicorn/supervisors/multiprocess.py:64 > {RECEIVES}"),
+        format!("BaseReload.pause@{packages}/uvicorn/supervisors/basereload.py:63 > {EVENT}"),
+        format!("watch@{packages}/watchfiles/main.py:117 > clock_nanosleep[libc.so.6]"),
+        format!("run@{packages}/hypercorn/run.py:93 > {WAIT}"),
+    ];
+    for parent in parents {
+        let program = format!("{PROCESS}<module>@app.py:9[0-30] > {parent} x2000 poll\n{HANDLER} x70\n");
+        let verdict = verdict(&profile(&notation::recording(&program), &Additions::default()));
+        assert_eq!(verdict.reason.name(), "one place", "{parent}");
+        assert_eq!(verdict.waited_for_work.map(|waited| waited.wall_ns), Some(3_200_000_000), "{parent}");
+    }
+}
+
+/// A pool that was given `subprocess.call`, in place of a function that calls it, is not idle.
+#[test]
+fn a_task_that_waits_for_a_child_is_no_idle_worker() {
+    let task = format!("worker@/usr/lib/python3.13/multiprocessing/pool.py:125 > {POPEN}");
+    check(
+        &format!("{PROCESS}<module>@app.py:9[0-30] > {task} x2000 poll\n{HANDLER} x70\n"),
+        expect![[r#"
+            waiting: 3.31 s wall, 112 ms CPU (3.4 %)
+             96.6 %   3.20 s  app.py:9 <module>   waiting for an event (poll)
         "#]],
     );
 }

@@ -31,8 +31,17 @@ const HELPERS: [&str; 8] = [
     "/kombu/utils/eventio.py",
 ];
 
+/// What waits for a child is no helper of theirs: a pool that was given `subprocess.run` waits for its answer.
+const CHILDREN: &str = "/subprocess.py";
+
+/// The parents of a server that is started again whenever a file changed: they wait for it to end.
+const PARENTS: [Functions; 2] = [
+    ("/werkzeug/_reloader.py", &["ReloaderLoop.restart_with_reloader"]),
+    ("/django/utils/autoreload.py", &["restart_with_reloader"]),
+];
+
 /// Loops that wait for nothing but work.
-const LOOPS: [Functions; 19] = [
+const LOOPS: [Functions; 23] = [
     ("/socket.py", &["socket.accept"]),
     ("/socketserver.py", &["BaseServer.serve_forever"]),
     ("/concurrent/futures/thread.py", &["_worker"]),
@@ -55,6 +64,14 @@ const LOOPS: [Functions; 19] = [
     ("/werkzeug/_reloader.py", &["ReloaderLoop.run", "WatchdogReloaderLoop.run"]),
     ("/django/utils/autoreload.py", &["StatReloader.tick", "WatchmanReloader.tick"]),
     ("/kombu/asynchronous/hub.py", &["Hub.create_loop"]),
+    // Its workers are asked whether they live, and wait for that question in a thread of their own.
+    (
+        "/uvicorn/supervisors/multiprocess.py",
+        &["Multiprocess.run", "Process.ping", "Process._healthcheck", "Process.pong"],
+    ),
+    ("/uvicorn/supervisors/basereload.py", &["BaseReload.pause"]),
+    ("/watchfiles/main.py", &["watch"]),
+    ("/hypercorn/run.py", &["run"]),
 ];
 
 /// These wait for work in a server, and in a client for answers.
@@ -207,13 +224,19 @@ impl Loops {
     fn awaits(&self, profile: &Profile, event_loop: &EventLoop, leaf: Option<NodeIndex>) -> Awaits {
         let own = own_code(profile, event_loop, leaf);
         let mut python = profile.stack(leaf).filter(|frame| profile.frames[*frame].kind == FrameKind::Python);
+        let mut is_for_child = false;
         let waits = python.find_map(|frame| {
             let function = profile.function_of(frame);
             let path = path_of(profile, function)?;
-            let is_loop = is_one_of(&LOOPS, path, &function.name)
-                || self.is_server && is_one_of(&LOOPS_OF_SERVERS, path, &function.name);
+            let is_in = |functions: &[Functions]| is_one_of(functions, path, &function.name);
+            let is_loop = is_in(&LOOPS) || self.is_server && is_in(&LOOPS_OF_SERVERS);
             let is_helper = HELPERS.iter().any(|end| path.ends_with(end));
-            if is_loop { Some(true) } else { (!is_helper).then_some(false) }
+            let waits_for_child = path.ends_with(CHILDREN);
+            is_for_child |= waits_for_child;
+            match is_in(&PARENTS) || is_loop && !is_for_child {
+                true => Some(true),
+                false => (!is_helper && !waits_for_child).then_some(false),
+            }
         });
         match waits {
             Some(true) => Awaits::Work,
