@@ -71,6 +71,27 @@ def gunicorn(*words: str, needs: tuple[str, ...] = ()) -> Server:
     return Server(WSGI, ("-m", "gunicorn", "-b", "127.0.0.1:PORT", *words, "app:app"), ("gunicorn", *needs))
 
 
+def uvicorn(*words: str) -> Server:
+    return Server(PRICES + """
+async def app(scope, receive, send):
+    assert scope["type"] == "http"
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": prices()})
+""", ("-m", "uvicorn", "--lifespan", "off", *words, "--port", "PORT", "app:app"), ("uvicorn",))
+
+
+def flask(words: str = "") -> Server:
+    return Server("from flask import Flask\n" + PRICES + f"""
+app = Flask(__name__)
+
+@app.get("/")
+def index():
+    return prices()
+
+app.run(port=int(sys.argv[1]){words})
+""", needs=("flask",))
+
+
 SERVERS = {
     "http.server": Server(PRICES + """
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -97,21 +118,12 @@ socketserver.ThreadingTCPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_
     "gunicorn": gunicorn("-w", "2"),
     "gunicorn with threads": gunicorn("--threads", "4"),
     "gunicorn with gevent": gunicorn("-k", "gevent", needs=("gevent",)),
-    "uvicorn": Server(PRICES + """
-async def app(scope, receive, send):
-    assert scope["type"] == "http"
-    await send({"type": "http.response.start", "status": 200, "headers": []})
-    await send({"type": "http.response.body", "body": prices()})
-""", ("-m", "uvicorn", "--lifespan", "off", "--port", "PORT", "app:app"), ("uvicorn",)),
-    "Flask": Server("from flask import Flask\n" + PRICES + """
-app = Flask(__name__)
-
-@app.get("/")
-def index():
-    return prices()
-
-app.run(port=int(sys.argv[1]))
-""", needs=("flask",)),
+    "uvicorn": uvicorn(),
+    "uvicorn with workers": uvicorn("--workers", "2"),
+    "uvicorn that reloads": uvicorn("--reload"),
+    "Flask": flask(),
+    # Its parent waits for it, as Django's does.
+    "Flask that reloads": flask(", debug=True"),
     # Its own settings take the place of a project.
     "Django": Server("from django.conf import settings\nfrom django.core.management import execute_from_command_line\n"
                      "from django.http import HttpResponse\nfrom django.urls import path\n" + PRICES + """
@@ -121,7 +133,7 @@ def index(request):
     return HttpResponse(prices())
 
 urlpatterns = [path("", index)]
-execute_from_command_line([sys.argv[0], "runserver", "--noreload", f"127.0.0.1:{sys.argv[1]}"])
+execute_from_command_line([sys.argv[0], "runserver", f"127.0.0.1:{sys.argv[1]}"])
 """, needs=("django",)),
     "aiohttp": Server("from aiohttp import web\n" + PRICES + """
 async def index(request):

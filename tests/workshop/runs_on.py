@@ -203,7 +203,7 @@ TABLE: dict[str, Row] = {
     "tests/sampling/test_repeat.py": Spread(TWO),
     # What is decided after the recording is made.
     "tests/rules": ONE,
-    # Ten servers, of which each waits for its requests for five seconds.
+    # A dozen servers and more, of which each waits for its requests for five seconds.
     "tests/rules/test_servers.py": NOWHERE,
     "tests/rules/test_asyncio.py": Spread(TWO),
     "tests/rules/test_asyncio.py::test_the_tree_begins_at_what_the_loop_runs": TWO,
