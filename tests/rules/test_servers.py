@@ -115,6 +115,18 @@ class Handler(socketserver.StreamRequestHandler):
 
 socketserver.ThreadingTCPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 """),
+    "selectors": Server(PRICES + """
+import selectors, socket
+
+server = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+selector = selectors.DefaultSelector()
+selector.register(server, selectors.EVENT_READ)
+while selector.select():
+    connection = server.accept()[0]
+    connection.recv(65536)
+    connection.sendall(b"HTTP/1.0 200 OK\\r\\n\\r\\n" + prices())
+    connection.close()
+"""),
     "gunicorn": gunicorn("-w", "2"),
     "gunicorn with threads": gunicorn("--threads", "4"),
     "gunicorn with gevent": gunicorn("-k", "gevent", needs=("gevent",)),

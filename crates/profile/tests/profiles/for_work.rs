@@ -139,6 +139,43 @@ fn parents_of_a_server_wait_for_work() {
     }
 }
 
+#[test]
+fn a_loop_of_ones_own_over_a_selector_waits_for_work() {
+    let select = "EpollSelector.select@/usr/lib/python3.13/selectors.py:452 > epoll_wait[libc.so.6]";
+    check(
+        &format!("{PROCESS}serve@app.py:9[4-30] > {select} x2000 poll\n{HANDLER} x70\n"),
+        expect![[r#"
+            one place: 100.0 % of 112 ms CPU is app.py:4 Handler.do_GET
+            waited for work: 3.20 s of all threads' 3.31 s, in app.py:9 serve 96.6 % (genba tree --weight wall)
+        "#]],
+    );
+    // A library selects for the answer to what it was asked, and `multiprocessing` for a process. Who takes from a queue waits for a thread of
+    // the program, which is judged as well.
+    for answer in [
+        format!("query@/env/lib/python3.13/site-packages/database.py:7 > {select}"),
+        format!("results@app.py:9[4-30] > {WAIT}"),
+        format!("results@app.py:9[4-30] > Queue.get@/usr/lib/python3.13/queue.py:210 > {EVENT}"),
+    ] {
+        let program = format!("{PROCESS}<module>@app.py:20[0-9] > {answer} x2000 poll\n{HANDLER} x70\n");
+        let verdict = verdict(&profile(&notation::recording(&program), &Additions::default()));
+        assert_eq!((verdict.reason.name(), verdict.waited_for_work), ("waiting", None), "{answer}");
+    }
+}
+
+/// Its handlers have the function of `trio` that calls them on their stacks.
+#[test]
+fn an_event_loop_of_trio_waits_for_work_where_it_serves() {
+    let trio = "/env/lib/python3.13/site-packages/trio";
+    let program = |handler: &str| {
+        let turn = format!("EpollIOManager.get_events@{trio}/_core/_io_epoll.py:227 > epoll_wait[libc.so.6]");
+        let program =
+            format!("{PROCESS}<module>@app.py:9[0-30] > {turn} x2000 poll\n{handler}answer@app.py:4[4-30] x70\n");
+        verdict(&profile(&notation::recording(&program), &Additions::default())).reason.name()
+    };
+    assert_eq!(program(""), "waiting");
+    assert_eq!(program(&format!("_run_handler@{trio}/_highlevel_serve_listeners.py:29 > ")), "one place");
+}
+
 /// A pool that was given `subprocess.call`, in place of a function that calls it, is not idle.
 #[test]
 fn a_task_that_waits_for_a_child_is_no_idle_worker() {

@@ -84,8 +84,13 @@ const LOOPS_OF_SERVERS: [Functions; 6] = [
     ("/twisted/internet/epollreactor.py", &["EPollReactor.doPoll"]),
 ];
 
+/// A loop of the user's own that calls one of them asks many for the next event, as servers do. Who waits for one answer asks for that alone,
+/// and a client has a library that does it.
+const SELECTING: [Functions; 1] =
+    [("/selectors.py", &["SelectSelector.select", "_PollLikeSelector.select", "EpollSelector.select"])];
+
 /// A program that ran one of them is a server.
-const SERVERS: [&str; 14] = [
+const SERVERS: [&str; 15] = [
     "/uvicorn/",
     "/hypercorn/",
     "/daphne/",
@@ -100,6 +105,7 @@ const SERVERS: [&str; 14] = [
     "/gevent/baseserver.py",
     "/gevent/pywsgi.py",
     "/aiosmtpd/",
+    "/trio/_highlevel_serve_listeners.py",
 ];
 const SERVING: [Functions; 2] = [
     (
@@ -224,7 +230,7 @@ impl Loops {
     fn awaits(&self, profile: &Profile, event_loop: &EventLoop, leaf: Option<NodeIndex>) -> Awaits {
         let own = own_code(profile, event_loop, leaf);
         let mut python = profile.stack(leaf).filter(|frame| profile.frames[*frame].kind == FrameKind::Python);
-        let mut is_for_child = false;
+        let (mut is_for_child, mut is_selecting) = (false, false);
         let waits = python.find_map(|frame| {
             let function = profile.function_of(frame);
             let path = path_of(profile, function)?;
@@ -233,9 +239,13 @@ impl Loops {
             let is_helper = HELPERS.iter().any(|end| path.ends_with(end));
             let waits_for_child = path.ends_with(CHILDREN);
             is_for_child |= waits_for_child;
-            match is_in(&PARENTS) || is_loop && !is_for_child {
+            let passes_on = is_helper || waits_for_child;
+            // The frame before this one selects.
+            let is_own_loop = is_selecting && !passes_on && !is_in(&LOOPS_OF_SERVERS) && own.frames.contains(&frame);
+            is_selecting = is_in(&SELECTING);
+            match is_in(&PARENTS) || is_own_loop || is_loop && !is_for_child {
                 true => Some(true),
-                false => (!is_helper && !waits_for_child).then_some(false),
+                false => (!passes_on).then_some(false),
             }
         });
         match waits {
