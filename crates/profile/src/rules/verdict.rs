@@ -18,7 +18,7 @@ pub mod words;
 use crate::rules::verdict::not_followed::Pythons;
 use crate::rules::waits::pauses::recorded_ns;
 use crate::rules::warnings::QUANTILE_95;
-use crate::rules::weight::{Weight, choose};
+use crate::rules::weight::{Weight, choose, would_wait};
 use crate::tables::profile::Profile;
 use crate::words::figures::share;
 use facts::{Facts, Recursion, StartUp};
@@ -26,7 +26,7 @@ use groups::Group;
 use place::Finder;
 use thresholds::{
     GC_MIN, GIL_WAIT_MIN, MARGIN_SAMPLES_MIN, NATIVE_MIN, ONE_FUNCTION_MIN, ONE_LINE_MIN, ONE_PLACE_MIN, RECURSION_MIN,
-    SAMPLES_MIN, SPREAD_LARGEST_MAX, SPREAD_TEN_MAX, TEN, TIME_NS_MIN,
+    SAMPLES_MIN, SPREAD_LARGEST_MAX, SPREAD_TEN_MAX, TEN, TIME_NS_MIN, WAITING_MARGIN_MIN,
 };
 
 pub use blocks::Blocks;
@@ -60,7 +60,7 @@ pub struct Verdict {
 
 pub fn verdict(profile: &Profile) -> Verdict {
     let facts = Facts::of(profile);
-    let shares = Shares { facts: &facts, end: 0.0 };
+    let shares = Shares { facts: &facts, waits: waits(profile, 0.0), end: 0.0 };
     let reason = reason(profile, shares);
     let found = Finder { profile, facts: &facts };
     Verdict {
@@ -79,11 +79,32 @@ pub fn verdict(profile: &Profile) -> Verdict {
 }
 
 fn may_be(profile: &Profile, shares: Shares<'_>, reason: Reason) -> Vec<&'static str> {
-    let ends = [-1.0, 1.0].map(|end| self::reason(profile, Shares { end, ..shares })).into_iter();
-    let others = ends.filter(|end| kind(*end) != kind(reason));
-    let mut names: Vec<&str> = others.map(Reason::name).collect();
-    names.dedup();
+    let ends = [-1.0, 1.0];
+    let is_half = ends.iter().any(|end| waits(profile, *end) != shares.waits);
+    let other_half = is_half.then_some(Shares { waits: !shares.waits, ..shares });
+    let mut names: Vec<&'static str> = Vec::new();
+    for other in ends.map(|end| Shares { end, ..shares }).into_iter().chain(other_half) {
+        let other = self::reason(profile, other);
+        if kind(other) != kind(reason) && !names.contains(&other.name()) {
+            names.push(other.name());
+        }
+    }
     names
+}
+
+/// Whether there was work for less than half of the time: as it is, or at an end of the margin of that share.
+fn waits(profile: &Profile, end: f64) -> bool {
+    let looks = profile.samples.iter().fold(0, |sum: u64, group| sum.saturating_add(group.samples)) as f64;
+    let moved = |share: f64| match looks >= MARGIN_SAMPLES_MIN {
+        true => end * margin(share, looks).max(WAITING_MARGIN_MIN),
+        false => 0.0,
+    };
+    would_wait(profile, &moved)
+}
+
+/// Of a share of so many samples, in 19 of 20 recordings. A damaged recording may hold a share beyond 1.
+fn margin(share: f64, samples: f64) -> f64 {
+    QUANTILE_95 * (share * (1.0 - share) / samples).max(0.0).sqrt()
 }
 
 /// A place, its line and its function lead to the same code; and nothing stands out in a spread either.
@@ -99,6 +120,8 @@ fn kind(reason: Reason) -> &'static str {
 #[derive(Clone, Copy)]
 struct Shares<'f> {
     facts: &'f Facts,
+    /// There was work for less than half of the time.
+    waits: bool,
     /// 0; -1: the lower end, 1: the upper one.
     end: f64,
 }
@@ -108,10 +131,9 @@ impl Shares<'_> {
         share(part_ns, self.facts.whole.cpu_ns)
     }
 
-    /// A damaged recording may hold a share beyond 1.
     fn margin(self, share: f64) -> f64 {
         match self.facts.equal_samples() {
-            equal if equal >= MARGIN_SAMPLES_MIN => QUANTILE_95 * (share * (1.0 - share) / equal).max(0.0).sqrt(),
+            equal if equal >= MARGIN_SAMPLES_MIN => margin(share, equal),
             _ => 0.0,
         }
     }
@@ -131,7 +153,7 @@ impl Shares<'_> {
 fn reason(profile: &Profile, shares: Shares<'_>) -> Reason {
     let facts = shares.facts;
     let cpu_ns = facts.whole.cpu_ns;
-    let waits = choose(profile).weight == Weight::Wall;
+    let waits = shares.waits;
     let native = || facts.native_threads().map(|(_, cpu_ns)| cpu_ns);
     let native_cpu_ns = native().fold(0, u64::saturating_add);
     // Without what the program paused.

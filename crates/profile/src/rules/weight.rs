@@ -212,18 +212,43 @@ pub fn choose(profile: &Profile) -> Choice {
     if profile.is_imported() {
         return choose_of_import(profile);
     }
-    let short_waits = ShortWaits::of(profile);
-    let working_ns = short_waits.working_ns();
-    let besides = ForWork::set_apart(profile, &short_waits).map(|for_work| for_work.sums.besides_ns());
-    let recorded_ns = recorded_ns(profile);
-    let wall_ns = besides.map_or(recorded_ns, |besides_ns| besides_ns.min(recorded_ns));
-    if working_ns.saturating_mul(2) >= wall_ns {
+    let Some(Waiting { working_ns, wall_ns, is_apart }) = waiting(profile, &|_| 0.0) else {
         return Choice { weight: Weight::Cpu, why: None };
-    }
+    };
     let busy = figures::percent(working_ns, wall_ns);
-    let apart = if besides.is_some() { ", without what it waited for work" } else { "" };
+    let apart = if is_apart { ", without what it waited for work" } else { "" };
     Choice {
         weight: Weight::Wall,
         why: Some(format!("the program waited most of the time: it had work for {busy} % of it{apart}")),
     }
+}
+
+/// What a program had work for, less than half of the time that is judged.
+struct Waiting {
+    working_ns: u64,
+    wall_ns: u64,
+    /// Without its waits for work.
+    is_apart: bool,
+}
+
+/// `moved`: how far the share of the time with work is moved before it is compared with a half.
+fn waiting(profile: &Profile, moved: &dyn Fn(f64) -> f64) -> Option<Waiting> {
+    let short_waits = ShortWaits::of(profile);
+    let working_ns = short_waits.working_ns();
+    let has_work = |wall_ns: u64| {
+        let moved_ns = moved(figures::share(working_ns, wall_ns)) * wall_ns as f64;
+        (working_ns as f64 + moved_ns) * 2.0 >= wall_ns as f64
+    };
+    let recorded_ns = recorded_ns(profile);
+    if has_work(recorded_ns) {
+        return None;
+    }
+    let besides = ForWork::that_tell(profile, &short_waits).map(|for_work| for_work.sums.besides_ns());
+    let wall_ns = besides.map_or(recorded_ns, |besides_ns| besides_ns.min(recorded_ns));
+    (!has_work(wall_ns)).then_some(Waiting { working_ns, wall_ns, is_apart: besides.is_some() })
+}
+
+/// Whether `choose` would take wall time because the program waited, if the share of the time with work were moved so far.
+pub(super) fn would_wait(profile: &Profile, moved: &dyn Fn(f64) -> f64) -> bool {
+    !profile.is_imported() && waiting(profile, moved).is_some()
 }

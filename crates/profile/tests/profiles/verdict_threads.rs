@@ -1,7 +1,10 @@
 //! The verdict on threads: on those that wait, and on those of libraries. Each reason just where its rule begins to hold, and just before.
 
 use crate::judged::{PROCESS, check, expressions};
+use crate::notation;
 use expect_test::{Expect, expect};
+use genba_profile::build::{Additions, profile};
+use genba_profile::verdict::verdict;
 
 #[test]
 fn a_thread_belongs_to_the_library_that_began_it() {
@@ -121,6 +124,28 @@ fn waiting_where_there_was_work_for_less_than_half_of_the_time() {
     );
 }
 
+/// 4.4 points for a half of 500 looks, and never less than 3.
+#[test]
+fn waiting_for_almost_half_of_the_time_is_close_to_a_bound() {
+    let called = |works: usize, waits: usize, wait: &str| {
+        let text = format!("{PROCESS}main@app.py:2[4-9] x{works}\n{wait} > poll[libc.so.6] x{waits} poll\n");
+        let verdict = verdict(&profile(&notation::recording(&text), &Additions::default()));
+        (verdict.reason.name(), verdict.may_be)
+    };
+    let recv = "recv@app.py:1[4-9]";
+    assert_eq!(called(250, 250, recv), ("one place", vec!["waiting"]));
+    assert_eq!(called(230, 270, recv), ("waiting", vec!["one place"]));
+    assert_eq!(called(200, 300, recv), ("waiting", vec![]));
+    assert_eq!(called(300, 200, recv), ("one place", vec![]));
+    assert_eq!(called(1200, 1300, recv), ("waiting", vec!["one place"]), "1.96 points of 2,500 looks");
+    assert_eq!(called(1150, 1350, recv), ("waiting", vec![]));
+    assert_eq!(called(95, 100, recv), ("waiting", vec![]), "too few looks for a margin");
+    // On either side of the half a server is judged by what it worked.
+    let serve = "main@app.py:9[4-9] > BaseServer.serve_forever@/usr/lib/python3.13/socketserver.py:235";
+    assert_eq!(called(250, 250, serve), ("one place", vec![]));
+    assert_eq!(called(230, 270, serve), ("one place", vec![]));
+}
+
 #[test]
 fn a_pause_is_no_wait() {
     // The marks belong to the process, whichever thread stands before them.
@@ -131,6 +156,7 @@ fn a_pause_is_no_wait() {
         &notation("pause 128ms\nresume 600ms\n"),
         expect![[r#"
         one place: 100.0 % of 128 ms CPU is app.py:1 work
+        close to a bound: another run may be called waiting
     "#]],
     );
     check(

@@ -165,6 +165,11 @@ impl ForWork {
         if profile.is_imported() || short_waits.working_ns().saturating_mul(2) >= recorded_ns(profile) {
             return None;
         }
+        ForWork::that_tell(profile, short_waits)
+    }
+
+    /// However much work the program had. None: it does little but wait for some.
+    pub fn that_tell(profile: &Profile, short_waits: &ShortWaits) -> Option<ForWork> {
         Some(ForWork::of(profile, short_waits)).filter(|found| found.sums.tell_enough())
     }
 
