@@ -1,6 +1,6 @@
 """`make screens`: puts real screens into README.md, pages of docs and docs/verdicts, each between two marks. The first mark holds the commands:
-`genba run …`, and how it is read: `genba report …`, with `| head -n N` for its first lines. Or one command that has a screen of its own,
-`genba bench …` or `genba doctor …`, perhaps with one of
+`genba run --quiet …`, and how it is read: `genba report …`, with `| head -n N` for its first lines. Or `genba run …` alone: what it prints at its
+end. Or one more command that has a screen of its own, `genba bench …` or `genba doctor …`, perhaps with one of
     `; after: COMMAND`: another command of genba's, which runs before it in the same folder and leaves a file there,
     `; beside: PROGRAM`: it runs meanwhile, prints a line when it is ready, and `$!` is its number,
 and with `; lines: PATTERN` at the end: an ellipsis takes the place of lines in which the pattern is not found.
@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- `make screens`: ", "<!-- end of screen -->\n"
 OTHER = r"(?:; (?P<when>after|beside): (?P<other>[^\n]+?))?"
 ALONE = r"(?P<alone>genba (?:bench|doctor)\b[^\n]*?)" + OTHER + r"(?:; lines: (?P<lines>[^\n]+))?"
-SCREEN = re.compile(re.escape(BEGIN) + f"(?:{ALONE}" + r"|(?P<run>[^;\n]+); (?P<read>[^;\n]+)) -->\n.*?" + re.escape(END), re.DOTALL)
+SCREEN = re.compile(re.escape(BEGIN) + f"(?:{ALONE}" + r"|(?P<run>[^;\n]+?)(?:; (?P<read>[^;\n]+))?) -->\n.*?" + re.escape(END), re.DOTALL)
 TRIES = int(os.environ.get("TRIES", "3"))
 SAMPLED_ENOUGH = 0.98
 # On a quiet machine it is 1 to 3.
@@ -51,24 +51,23 @@ def of_mark(genba: str, python: str, found: re.Match[str]) -> str:
     return filled(genba, python, found["run"], found["read"])
 
 
-def filled(genba: str, python: str, run: str, read: str) -> str:
-    """The whole block. Without `--quiet` the report is what `genba run` ends with, and no second command is shown."""
-    with tempfile.TemporaryDirectory() as folder:
-        best = Path(folder) / "best.genba"
-        share = -1.0
-        for number in range(TRIES):
-            recording = Path(folder) / f"{number}.genba"
-            record(genba, python, run, recording)
+def filled(genba: str, python: str, run: str, read: str | None) -> str:
+    """The whole block. Without `read` it is what `genba run` prints itself, its last line too."""
+    assert ("--quiet" in run) == (read is not None), f"{run}: it prints its own screen unless it is --quiet, and then somebody reads the recording"
+    screen, share = "", -1.0
+    for _ in range(TRIES):
+        with folder_of_a_reader() as folder:
+            printed = record(genba, python, run, folder if read is None else ROOT, [] if read is None else ["-o", f"{folder}/read.genba"])
+            [recording] = folder.glob("*.genba")
             if sampled(genba, recording) > share:
                 share = sampled(genba, recording)
-                recording.replace(best)
-            if share > SAMPLED_ENOUGH:
-                break
-        screen = report(genba, read, best)
+                screen = report(genba, read, recording) if read else printed
+        if share > SAMPLED_ENOUGH:
+            break
     assert str(Path.home()) not in screen, f"a path of this machine in:\n{screen}"
-    shown = [run, read] if "--quiet" in run else [run]
+    shown = [run, read] if read else [run]
     commands = "".join(f"$ {command}\n" for command in shown)
-    return f"{BEGIN}{run}; {read} -->\n```console\n{commands}{screen.rstrip()}\n```\n{END}"
+    return f"{BEGIN}{'; '.join(shown)} -->\n```console\n{commands}{screen.rstrip()}\n```\n{END}"
 
 
 def filled_alone(genba: str, python: str, found: re.Match[str]) -> str:
@@ -129,10 +128,11 @@ def said(genba: str, command: str, environment: dict[str, str], folder: Path) ->
 
 @contextmanager
 def folder_of_a_reader() -> Iterator[Path]:
-    """It has all that the repository has, and what is left there goes with it."""
+    """It has all that the repository has, and no recordings; what is left there goes with it."""
     with tempfile.TemporaryDirectory() as name:
         for entry in ROOT.iterdir():
-            (Path(name) / entry.name).symlink_to(entry)
+            if entry.suffix != ".genba":
+                (Path(name) / entry.name).symlink_to(entry)
         yield Path(name)
 
 
@@ -160,13 +160,13 @@ def chosen_lines(screen: str, pattern: str) -> str:
     return "\n".join(lines)
 
 
-def record(genba: str, python: str, run: str, recording: Path) -> None:
+def record(genba: str, python: str, run: str, folder: Path, options: list[str]) -> str:
+    """What genba prints at the end of the run."""
     words = shlex.split(run)
-    given = [word for word in words[: words.index("genba")]]
-    options = ["--quiet", "-o", str(recording), "--python", python]
-    after = [word for word in words[words.index("run") + 1 :] if word != "--quiet"]
-    environment = {**os.environ, **dict(word.split("=", 1) for word in given), "PYTHONPATH": os.pathsep.join(map(str, LIBRARIES))}
-    subprocess.run([genba, "run", *options, *after], cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
+    given = dict(word.split("=", 1) for word in words[: words.index("genba")])
+    environment = {**os.environ, **given, "PYTHONPATH": os.pathsep.join(map(str, LIBRARIES)), "COLUMNS": str(COLUMNS)}
+    command = [genba, "run", "--python", python, *options, *words[words.index("run") + 1 :]]
+    return subprocess.run(command, cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True).stderr
 
 
 def sampled(genba: str, recording: Path) -> float:

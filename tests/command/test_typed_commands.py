@@ -252,27 +252,50 @@ def type_one(reader: Reader, command: str) -> None:
         assert done.stdout.endswith("every block is intact, both laws hold\n"), done.stdout
 
 
-SCREEN = re.compile(r"<!-- `make screens`: (?P<run>[^;\n]+); (?P<read>[^;\n]+) -->\n```console\n(?P<screen>.*?)\n```\n", re.DOTALL)
+SCREEN = re.compile(r"<!-- `make screens`: (?P<run>[^;\n]+?)(?:; (?P<read>[^;\n]+))? -->\n```console\n(?P<screen>.*?)\n```\n", re.DOTALL)
+READING = "docs/reading.md"
+
+
+def screens_of(page: str) -> list[tuple[re.Match[str], list[str]]]:
+    """Each with the lines that genba printed."""
+    found = SCREEN.finditer((REPOSITORY / page).read_text())
+    return [(screen, [line for line in screen["screen"].splitlines() if not line.startswith("$ ")]) for screen in found]
 
 
 def test_the_screen_of_readme_comes_out_again(reader: Reader) -> None:
     shutil.copytree(REPOSITORY / "casebook", reader.folder / "casebook")
-    screens = list(SCREEN.finditer((REPOSITORY / "README.md").read_text()))
-    assert len(screens) == 1
-    for screen in screens:
-        reader.types(f"{screen['run']} --quiet" if "--quiet" in screen["run"] else screen["run"])
-        said = reader.types(screen["read"]).stdout
-        printed = [line for line in screen["screen"].splitlines() if not line.startswith("$ ")]
-        assert masked(said.splitlines()) == masked(printed), said
+    [(screen, printed)] = screens_of("README.md")
+    assert screen["read"] is None and "--quiet" not in screen["run"], screen["run"]
+    said = reader.types(screen["run"]).stderr
+    assert masked(said.splitlines()) == masked(printed), said
+    # Another page reads a recording of the same program.
+    [(screen, printed)] = screens_of(READING)
+    assert screen["run"].replace(" --quiet", "") == screens_of("README.md")[0][0]["run"]
+    said = reader.types(screen["read"]).stdout
+    assert masked(said.splitlines()) == masked(printed), said
+
+
+@pytest.mark.parametrize("page", ["one-place", "recursion"])
+def test_the_verdict_of_a_page_comes_out_again(reader: Reader, page: str) -> None:
+    shutil.copytree(REPOSITORY / "tests/verdicts", reader.folder / "tests/verdicts")
+    screen, printed = screens_of(f"docs/verdicts/{page}.md")[0]
+    reader.types(screen["run"])
+    said = reader.types(screen["read"]).stdout
+    assert masked(verdict_block(said.splitlines())) == masked(verdict_block(printed)), said
+
+
+def verdict_block(lines: list[str]) -> list[str]:
+    """Down to the empty line in front of the rows."""
+    return lines[: lines.index("")]
 
 
 def masked(lines: list[str]) -> list[str]:
-    """What is the same in each run: the header's and the verdict's words, the first row with its source, mark and chain, and the last
-    line. Numbers are `#`; what a busy machine adds to the header goes, and with it that the header has a second line then."""
+    """What is the same in each run: the header's and the verdict's words, the first row with its source, mark and chain, the last row, and where
+    the recording is. Numbers are `#`; what a busy machine adds to the header goes, and with it that the header has a second line then."""
     while lines[1].startswith("  "):
         lines = [f"{lines[0]} {lines[1].strip()}", *lines[2:]]
     rows = [number for number, line in enumerate(lines) if re.match(r" *\d+\.\d %", line)]
-    kept = [*lines[: rows[1]], lines[rows[-1]]]
+    kept = [*lines[: rows[1]], lines[rows[-1]], *(line for line in lines if line.startswith("recorded "))] if rows else lines
     header = [re.sub(r" \([^)]*\)|, (?:mostly|later) \S+ ms", "", line) for line in kept[:2]]
     words = [re.sub(r"[\d.,]+", "#", line) for line in [*header, *kept[2:]]]
     return [re.sub(r"# (?:ms|s|µs)\b", "# s", re.sub(r" +", " ", line)) for line in words]

@@ -100,6 +100,28 @@ def test_a_program_that_runs_meanwhile(tmp_path: Path, monkeypatch: pytest.Monke
         made(doctor, str(tmp_path / "bin/python3"), "genba doctor $!; beside: true")
 
 
+# Each run has lost fewer ticks than the one before.
+RECORDS = """echo >> "$0.calls"
+n=$(wc -l < "$0.calls")
+case $1 in
+    run) echo "$n" > app.genba; echo "of $*, COLUMNS=$COLUMNS" >&2; echo "recorded app.genba, next: genba view app.genba" >&2; echo printed ;;
+    report) printf '{"accounting": {"ticks": 100, "sampled": %d}}' "$((60 + 10 * $(cat "$2")))" ;;
+esac"""
+
+
+def test_what_a_run_prints_at_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(screens.Path, "home", lambda: Path("/home/of/nobody"))
+    monkeypatch.setattr(screens, "TRIES", 2)
+    interpreter = python(tmp_path)
+    page = made(script(tmp_path / "genba", RECORDS), interpreter, "genba run app.py")
+    shown = f"of run --python {interpreter} app.py, COLUMNS={screens.COLUMNS}\nrecorded app.genba, next: genba view app.genba\n"
+    assert page == f"Before.\n{screens.BEGIN}genba run app.py -->\n```console\n$ genba run app.py\n{shown}```\n{screens.END}After.\n"
+    assert len(screens.SCREEN.findall(page)) == 1 and not (REPOSITORY / "app.genba").exists()
+    # A report in place of what the run prints is none of its lines.
+    with pytest.raises(AssertionError, match="it prints its own screen"):
+        made(str(tmp_path / "genba"), interpreter, "genba run app.py; genba report --limit 2")
+
+
 def test_marks_of_a_recording_are_as_they_were() -> None:
     (found,) = screens.SCREEN.finditer(f"{screens.BEGIN}genba run --quiet app.py; genba report --limit 2 -->\nold\n{screens.END}")
     assert (found["alone"], found["run"], found["read"]) == (None, "genba run --quiet app.py", "genba report --limit 2")
