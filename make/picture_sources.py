@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Which sources the pictures in docs/pictures were made of. `make pictures` writes a digest for each into docs/pictures/sources.json, and a test
-(tests/house/test_pictures.py) fails when a page looks otherwise by now.
+(tests/house/test_pictures.py) fails when a page looks otherwise by now. The picture of a recording also has words that come with the recording: its
+verdict. They are those of README's screen, of the same program, and tests/command/test_typed_commands.py says whether that screen comes out again.
 
 Owns: what each picture shows. argv: the file to write. Never: takes a picture. Uses the standard library alone.
 """
 
 import hashlib
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -30,7 +32,18 @@ def digest(picture: str) -> str:
         name = path.relative_to(web).as_posix()
         if path.is_file() and ".test." not in name and not (picture == "page" and name.startswith(OTHERS)):
             found.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
+    if picture == "page":
+        found.update("\n".join(verdict_words((ROOT / "README.md").read_text())).encode())
     return found.hexdigest()
+
+
+def verdict_words(readme: str) -> list[str]:
+    """The verdict of the screen, without its figures."""
+    _, _, screen = readme.partition("```console\n")
+    lines = iter(screen.partition("\n\n")[0].splitlines())
+    # Before it come the command, the header and the accounting, perhaps in two lines each.
+    found = [line for line in lines if not line.startswith(("$ ", "CPython ", "ticks ")) and not re.match(r"  (sampled every|CPU covered) ", line)]
+    return [re.sub(r"[\d.,]+( (ms|s|µs)\b)?", "#", line) for line in found]
 
 
 if __name__ == "__main__":
