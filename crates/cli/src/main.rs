@@ -144,14 +144,14 @@ fn perform(verb: Verb) -> Result<ExitCode, Failure> {
 
 /// The command line with the settings, or the exit code after its help, version, settings or error was printed.
 fn parse() -> Result<Genba, ExitCode> {
-    let command = command();
-    let words = match settings::applied(&command, asking_for_help(std::env::args_os().collect())) {
+    let definition = command();
+    let words = match settings::applied(&definition, asking_for_help(std::env::args_os().collect())) {
         Ok(settings::Applied::Words(words)) => words,
         Ok(settings::Applied::Shown(page)) => return Err(printed(&page)),
         Err(failure) => return Err(failure.print()),
     };
-    let parsed = command.try_get_matches_from(words).and_then(|matches| Genba::from_arg_matches(&matches));
-    parsed.map_err(|refusal| failure::of_command_line(&refusal))
+    let parsed = definition.try_get_matches_from(words).and_then(|matches| Genba::from_arg_matches(&matches));
+    parsed.map_err(|refusal| failure::of_command_line(&refusal, &command()))
 }
 
 /// `genba` alone and `genba help` are `genba --help`, `genba help run` is `genba run --help`.

@@ -1,6 +1,7 @@
 //! What the command says, and reads, in words.
 //! Owns: nothing itself. Never: knows of a verb.
 
+pub mod commands;
 pub mod durations;
 pub mod failure;
 pub mod memory_share;

@@ -9,6 +9,7 @@ use clap::error::{ContextKind, ContextValue};
 use genba_profile::report::printable;
 use genba_profile::shell;
 
+use super::commands::{self, slips_max};
 use super::of_others;
 
 /// As a shell has it for a command that Ctrl-C ended.
@@ -120,26 +121,58 @@ pub fn show(page: &str) {
 }
 
 /// Prints what clap found: help and version to stdout with exit code 0, anything else as a failure of the command line.
-pub fn of_command_line(refusal: &clap::Error) -> ExitCode {
+pub fn of_command_line(refusal: &clap::Error, definition: &clap::Command) -> ExitCode {
     use clap::error::ErrorKind;
+    let typed = typed();
+    let of_commands = |words: commands::Words| Failure::usage(words.what).hint(words.hint);
+    let no_command = |word: &str| commands::unknown(definition, &typed, word).map(of_commands);
     match refusal.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             let _ = refusal.print();
             ExitCode::SUCCESS
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
-            Failure::usage("a verb is missing")
-                .hint("genba run app.py records a program; genba --help lists the verbs")
-                .print()
+            let no_verb = || {
+                Failure::usage("a verb is missing")
+                    .hint("genba run app.py records a program; genba --help lists the verbs")
+            };
+            commands::missing(definition, &typed).map_or_else(no_verb, of_commands).print()
         }
-        ErrorKind::InvalidSubcommand => unknown_verb(refusal).print(),
+        ErrorKind::InvalidSubcommand => {
+            refused_word(refusal).and_then(no_command).unwrap_or_else(|| unknown_verb(refusal)).print()
+        }
+        // One word too many for a verb that has commands, which clap takes for one of them.
+        ErrorKind::ArgumentConflict => {
+            let message = refusal.to_string();
+            let word = refused_word(refusal).filter(|word| !commands::is_known(definition, &typed, word));
+            let meant = word.and_then(|word| commands::meant(definition, &typed, word)).and_then(no_command);
+            let one_more = || word.map_or_else(|| message.clone(), |word| in_place_of_first_line(&message, word));
+            meant.unwrap_or_else(|| in_our_words(&one_more())).print()
+        }
         _ => in_our_words(&refusal.to_string()).print(),
     }
 }
 
+fn typed() -> Vec<String> {
+    std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+/// What clap took for a verb, or for a verb's command.
+fn refused_word(refusal: &clap::Error) -> Option<&str> {
+    match refusal.get(ContextKind::InvalidSubcommand)? {
+        ContextValue::String(word) => Some(word),
+        _ => None,
+    }
+}
+
+fn in_place_of_first_line(message: &str, word: &str) -> String {
+    let rest = message.split_once('\n').map_or("", |(_, rest)| rest);
+    format!("error: unexpected argument '{word}' found\n{rest}")
+}
+
 /// `genba app.py`: the first word is no verb. When it can be run, say how; when it is like a verb, which.
 fn unknown_verb(refusal: &clap::Error) -> Failure {
-    let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let words = typed();
     let is_verb = |word: &&String| !word.starts_with('-') && *word != "help";
     let first = words.iter().find(is_verb).cloned().unwrap_or_default();
     let failure = Failure::usage(format!("`{first}` is not a verb of genba"));
@@ -178,11 +211,6 @@ fn unknown_verb(refusal: &clap::Error) -> Failure {
         Some(answer) => answered(answer),
         None => failure.hint("genba --help lists the verbs"),
     }
-}
-
-/// So many letters may be wrong, too many, too few or swapped in what was meant to be another word.
-fn slips_max(word: &str) -> usize {
-    (word.len() / 3).max(1)
 }
 
 /// Where the options of the verb on this command line are explained.

@@ -14,6 +14,7 @@ mod named;
 #[path = "../../../profile/tests/profiles/notation.rs"]
 mod notation;
 mod offered;
+mod other_words;
 mod played_server;
 mod push;
 mod readers;

@@ -1,0 +1,60 @@
+//! Words that genba does not have, and what it says in place of clap: commands of its verbs, and what other profilers call their own.
+
+use expect_test::expect;
+
+use crate::sandbox::Sandbox;
+
+/// What genba says of the line.
+fn said(sandbox: &Sandbox, line: &str) -> String {
+    let words: Vec<&str> = line.split(' ').collect();
+    let output = sandbox.genba(&words).output().expect("genba starts");
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{line}");
+    String::from_utf8(output.stderr).expect("text")
+}
+
+#[test]
+fn a_verb_has_no_such_command() {
+    let sandbox = Sandbox::new("no-such-command");
+    let lines = [
+        "serve stop",
+        "serve --data data tokens",
+        "serve token create x",
+        "serve token",
+        "heap ref 12",
+        "heap dif a.json b.json",
+        "heap 12 13",
+        "heap 12 refs",
+    ];
+    let told: Vec<String> = lines.iter().map(|line| format!("$ genba {line}\n{}", said(&sandbox, line))).collect();
+    expect![[r#"
+        $ genba serve stop
+        error: `stop` is not a command of genba serve
+        hint: genba serve --help lists its commands
+        $ genba serve --data data tokens
+        error: `tokens` is not a command of genba serve
+        hint: did you mean `token`?
+        $ genba serve token create x
+        error: `create` is not a command of genba serve token
+        hint: genba serve token --help lists its commands
+        $ genba serve token
+        error: genba serve token needs a command
+        hint: genba serve token --help lists its commands
+        $ genba heap ref 12
+        error: `ref` is not a command of genba heap
+        hint: did you mean `refs`?
+        $ genba heap dif a.json b.json
+        error: `dif` is not a command of genba heap
+        hint: did you mean `diff`?
+        $ genba heap 12 13
+        error: unexpected argument '13' found
+        hint: usage: genba heap [OPTIONS] PID|FILE
+           or: genba heap diff BEFORE AFTER
+           or: genba heap refs PID --class CLASS
+        $ genba heap 12 refs
+        error: the subcommand 'refs' cannot be used with '[PID|FILE]'
+        hint: usage: genba heap [OPTIONS] PID|FILE
+           or: genba heap diff BEFORE AFTER
+           or: genba heap refs PID --class CLASS
+    "#]]
+    .assert_eq(&told.concat());
+}
