@@ -7,6 +7,7 @@ use clap::Args;
 use genba_profile::joined::joined;
 use genba_profile::profile::Profile;
 use genba_profile::reading::Reading;
+use genba_profile::shell;
 use genba_profile::window::{Bins, Window};
 
 use crate::read::RecordingFile;
@@ -25,6 +26,11 @@ pub struct Recordings(Vec<RecordingFile>);
 impl RecordingArguments {
     pub fn open(&self) -> Result<Recordings, Failure> {
         open_all(&self.files)
+    }
+
+    /// As a shell takes them.
+    pub fn words(&self) -> String {
+        self.files.iter().map(|file| shell::path(file)).collect::<Vec<_>>().join(" ")
     }
 
     /// Of what was named as recordings: source of Python, by its name, and the rest.

@@ -20,6 +20,7 @@ use rustix::fs::OFlags;
 use crate::files::own_file::Content;
 use crate::read::{self, FilterOptions, RecordingArguments, Recordings, WeightBy};
 use crate::words::failure::{self, Failure, say};
+use crate::words::of_others;
 
 #[derive(Args)]
 pub struct Arguments {
@@ -77,6 +78,12 @@ fn no_format() -> Failure {
 }
 
 pub fn export(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    if let Some(output) = arguments.output.as_deref()
+        && let Some(hint) = of_others::not_exported(output, &arguments.recordings.words())
+    {
+        let output = output.display();
+        return Err(Failure::usage(format!("cannot export to {output}: that is the name of something else")).hint(hint));
+    }
     let to = arguments.to.ok_or_else(no_format)?;
     if to == ExportFormat::Json && (arguments.weight.is_some() || arguments.threads) {
         return Err(Failure::usage("--weight and --threads do not belong to --to json")

@@ -1,31 +1,15 @@
 //! What people type who know another profiler, or expect one verb to do the work of another.
-//! Owns: those words, and what to type instead. Never: decides that a command line is wrong; clap does.
+//! Owns: what to type instead, made of the words on the command line. Never: decides that a command line is wrong; clap does.
 
-/// Words that are no verbs of genba.
-struct Other {
-    words: &'static [&'static str],
-    /// What genba has for them.
-    why: &'static str,
-    /// `…`: the rest of the command line.
-    hint: &'static str,
-}
+mod tables;
 
-/// Words that are no options of some of genba's verbs.
-struct Instead {
-    of: &'static [&'static str],
-    words: &'static [&'static str],
-    /// What genba has for them.
-    why: &'static str,
-    /// `…`: the rest of the command line; `VERB`: the verb.
-    hint: &'static str,
-}
+use std::path::Path;
 
-/// Options that have another name here, and the same values.
-struct Renamed {
-    of: &'static [&'static str],
-    words: &'static [&'static str],
-    name: &'static str,
-}
+use genba_profile::shell;
+
+use tables::{
+    ATTACH, HEAP, NAMES, OF_A_PROCESS, OPTIONS, RECORDS, RUN, Renamed, STARTS_OR_ATTACHES, VALUES, VERB, VERBS,
+};
 
 /// What is said instead of clap's words.
 pub struct Answer {
@@ -33,243 +17,6 @@ pub struct Answer {
     pub why: String,
     pub hint: String,
 }
-
-const STARTS_OR_ATTACHES: &str = "`run` starts a program and records it, `attach` records one that runs";
-const ALLOCATES: &str = "`run --alloc` records what allocates, `heap` counts the objects of a process";
-const RUN: &str = "genba run …";
-const ATTACH: &str = "genba attach PID";
-
-const VERBS: &[Other] = &[
-    Other { words: &["record", "profile", "sample"], why: STARTS_OR_ATTACHES, hint: RUN },
-    Other {
-        words: &["cprofile", "cProfile"],
-        why: "`trace` counts every call, as cProfile does; `run` samples",
-        hint: "genba trace …",
-    },
-    Other {
-        words: &["kernprof"],
-        why: "`run` records every function, then `lines` shows what each line costs",
-        hint: "genba run app.py",
-    },
-    Other {
-        words: &["flamegraph", "flame", "svg"],
-        why: "`html` writes a page with the call tree, `export` what flame graph tools read",
-        hint: "genba html --open …",
-    },
-    Other {
-        words: &["stats", "summary", "table", "parse", "info"],
-        why: "`report` shows where the time went, `trace` counts each call",
-        hint: "genba report …",
-    },
-    Other {
-        words: &["source", "annotate"],
-        why: "`lines` prints the source with what each line costs",
-        hint: "genba lines …",
-    },
-    Other {
-        words: &["show", "web", "ui", "gui", "open", "snakeviz"],
-        why: "`report` prints where the time went, `view` shows a recording in the browser",
-        hint: "genba view …",
-    },
-    Other {
-        words: &["convert", "transform", "script"],
-        why: "`export` writes other formats; without --to it lists them",
-        hint: "genba export --to speedscope …",
-    },
-    Other {
-        words: &["compare", "cmp"],
-        why: "`diff` says what changed between two recordings, and whether the samples can tell",
-        hint: "genba diff …",
-    },
-    Other {
-        words: &["memory", "mem", "leak", "leaks"],
-        why: "`heap` counts the objects of a process by class, `run --alloc` records what allocates",
-        hint: "genba heap PID",
-    },
-    Other { words: &["alloc", "allocations"], why: ALLOCATES, hint: "genba run --alloc …" },
-    Other { words: &["memray"], why: ALLOCATES, hint: "genba run --alloc app.py" },
-    Other {
-        words: &["live", "watch"],
-        why: "`top` shows where the time goes while the program runs",
-        hint: "genba top …",
-    },
-    Other {
-        words: &["threads", "stack", "stacks", "backtrace", "pstack"],
-        why: "`dump` shows what every thread of a process does now",
-        hint: "genba dump PID",
-    },
-    Other { words: &["list", "processes"], why: "`ps` lists the Python processes", hint: "genba ps" },
-    Other {
-        words: &["stop", "detach"],
-        why: "Ctrl-C ends what `attach` and `top` record, and the process goes on; so does a time limit",
-        hint: "genba attach --duration 30s PID",
-    },
-    Other {
-        words: &["stat", "time", "hyperfine"],
-        why: "`bench` measures how long commands take, each in quotes",
-        hint: "genba bench 'python app.py'",
-    },
-    Other { words: &["timeit"], why: "`bench --py` measures statements of Python", hint: "genba bench --py …" },
-    Other { words: &["config", "settings"], why: "each verb tells its settings", hint: "genba run --show-config" },
-    Other { words: &["version"], why: "it is an option", hint: "genba --version" },
-];
-
-const RECORDS: &[&str] = &["run", "attach"];
-const OF_A_PROCESS: &[&str] = &["attach", "top", "dump", "heap", "doctor"];
-const READS: &[&str] = &["report", "tree", "lines", "diff"];
-const LOOKS: &[&str] = &["ps", "dump", "heap", "gc"];
-
-const VERB: &str = "genba VERB …";
-const PRINTED: &str = "it is printed; `html` writes a page, `export` other formats";
-const MADE_FROM_IT: &str =
-    "genba html --open makes the page of the newest recording here, genba export --to FORMAT app.genba another format";
-
-const OPTIONS: &[Instead] = &[
-    Instead {
-        of: &["run"],
-        words: &["--pid", "-p"],
-        why: "`run` starts a program; `attach` records one that runs",
-        hint: ATTACH,
-    },
-    Instead { of: OF_A_PROCESS, words: &["--pid", "-p"], why: "the process is named without an option", hint: VERB },
-    Instead {
-        of: RECORDS,
-        words: &["--subprocesses", "--follow-fork"],
-        why: "child processes are recorded anyway; --no-children leaves them out",
-        hint: VERB,
-    },
-    Instead { of: RECORDS, words: &["-n"], why: "C is recorded anyway; --no-native leaves it out", hint: VERB },
-    Instead {
-        of: RECORDS,
-        words: &["-i", "--idle", "-g", "--gil"],
-        why: "CPU and waiting are both recorded; `report --weight wall` shows the waits",
-        hint: VERB,
-    },
-    Instead {
-        of: RECORDS,
-        words: &["-t", "--threads"],
-        why: "threads are recorded anyway; `report` has a row for each",
-        hint: "genba report --by thread",
-    },
-    Instead {
-        of: RECORDS,
-        // py-spy's -F; perf's has a number.
-        words: &["--by", "--limit", "--function", "-F", "--lines", "--line"],
-        why: "that is asked of the recording, by `report` or `lines`",
-        hint: "genba report --by function",
-    },
-    Instead {
-        of: RECORDS,
-        words: &["-s"],
-        why: "`trace` takes cProfile's -s; child processes, as py-spy's -s has them, are recorded anyway",
-        hint: "genba trace -s time app.py",
-    },
-    Instead { of: RECORDS, words: &["--cpu", "--cpu-only"], why: "CPU is always recorded", hint: VERB },
-    Instead {
-        of: RECORDS,
-        words: &["--gpu"],
-        why: "genba does not see what runs on a GPU, only who waits for it",
-        hint: VERB,
-    },
-    Instead {
-        of: RECORDS,
-        words: &["--memory", "--trace-python-allocators"],
-        why: "--alloc counts the bytes that are asked for, --mem records the resident size",
-        hint: "genba run --alloc app.py",
-    },
-    Instead {
-        of: RECORDS,
-        words: &["--live"],
-        why: "`top` shows where the time goes while the program runs",
-        hint: "genba top …",
-    },
-    Instead {
-        of: RECORDS,
-        words: &["--format", "-f", "--html", "--json", "--flamegraph", "--cli"],
-        why: "a recording is written, and pages and other formats are made from it",
-        hint: MADE_FROM_IT,
-    },
-    Instead {
-        of: RECORDS,
-        words: &["--profile-all", "--reduced-profile"],
-        why: "all is recorded; `report` folds small rows, `tree` shows whole call paths",
-        hint: "genba tree",
-    },
-    Instead {
-        of: RECORDS,
-        words: &["-v", "--verbose"],
-        why: "genba has no more to say; `--show-config` prints what it was asked",
-        hint: VERB,
-    },
-    Instead {
-        of: &["run"],
-        words: &["--env"],
-        why: "the program gets the environment that genba has",
-        hint: "VARIABLE=value genba run app.py",
-    },
-    Instead {
-        of: &["run"],
-        words: &["--web-auth"],
-        why: "every user of the machine could read a token on the command line",
-        hint: "put it into GENBA_TOKEN, or into a file that --token-file names",
-    },
-    Instead {
-        of: &["html"],
-        words: &["--force"],
-        why: "an earlier page is replaced where -o names it, any other file never",
-        hint: "genba html -o app.html app.genba",
-    },
-    Instead { of: READS, words: &["--html"], why: "`html` writes a page", hint: "genba html --open …" },
-    Instead {
-        of: &["report", "tree", "lines"],
-        words: &["-o", "--output"],
-        why: PRINTED,
-        hint: "genba VERB FILE > report.txt",
-    },
-    Instead { of: &["diff"], words: &["-o", "--output"], why: PRINTED, hint: "genba diff BEFORE AFTER > report.txt" },
-    Instead { of: READS, words: &["-g", "--call-graph"], why: "`tree` shows whole call paths", hint: "genba tree …" },
-    Instead { of: READS, words: &["--stdio"], why: "it is printed anyway", hint: VERB },
-    Instead {
-        of: &["serve"],
-        words: &["--port", "--host", "--bind"],
-        why: "--listen takes the address and the port",
-        hint: "genba serve --listen 127.0.0.1:8970",
-    },
-];
-
-const NAMES: &[Renamed] = &[
-    Renamed { of: RECORDS, words: &["-d", "--seconds", "--time", "--timeout", "--exposure"], name: "--duration" },
-    Renamed { of: RECORDS, words: &["-F", "--freq", "--frequency", "--hz", "--sampling-rate"], name: "--rate" },
-    Renamed { of: RECORDS, words: &["--outfile"], name: "--output" },
-    Renamed { of: READS, words: &["-n", "--top", "--max-rows"], name: "--limit" },
-    Renamed { of: &["report"], words: &["--group", "--group-by"], name: "--by" },
-    Renamed { of: &["report", "tree", "lines"], words: &["-s"], name: "--sort" },
-    Renamed { of: READS, words: &["-f"], name: "--format" },
-    Renamed { of: READS, words: &["--json", "-j"], name: "--format json" },
-    Renamed { of: LOOKS, words: &["--json", "-j"], name: "--format json" },
-    Renamed { of: &["export"], words: &["-f", "--format", "-t", "--type"], name: "--to" },
-    Renamed { of: &["dump"], words: &["-l"], name: "--locals" },
-    Renamed { of: &["dump"], words: &["-n"], name: "--native" },
-    Renamed { of: &["dump"], words: &["-s", "--subprocesses"], name: "--children" },
-    Renamed { of: &["view"], words: &["-p"], name: "--port" },
-];
-
-/// An option, values that it does not have, and the nearest that there is.
-const VALUES: &[(&str, &[&str], &str)] = &[
-    (
-        "--to",
-        &["flamegraph", "flame", "svg", "html"],
-        "genba html --open writes a page with the call tree; flame graph tools read --to collapsed",
-    ),
-    (
-        "--to",
-        &["pprof", "chrome", "perfetto", "firefox", "gecko"],
-        "genba does not write that; --to speedscope and --to collapsed are what most viewers read",
-    ),
-    ("--sort", &["cumulative", "cumtime", "cum"], "--sort total is what cProfile calls cumulative"),
-    ("--sort", &["time", "tottime", "cpu"], "--sort self is what cProfile calls tottime"),
-    ("--by", &["file", "files"], "--by module; genba lines shows the source of a file"),
-];
 
 /// What can be before a verb by mistake, and is an option of `run`.
 const OF_RUN: [&str; 9] = ["-m", "-o", "--output", "-r", "--rate", "--interval", "--duration", "-q", "--native"];
@@ -283,30 +30,70 @@ pub fn verb(verb: &str, rest: &[String], is_near: bool) -> Option<Answer> {
         false => word == verb,
     };
     let other = VERBS.iter().find(|other| other.words.iter().any(|word| is_meant(word)))?;
-    // With py-spy one verb starts programs and attaches to processes.
-    let hint = match pid_in(rest).filter(|_| other.hint == RUN) {
-        Some(pid) => attach(pid),
-        None => filled(other.hint, verb, &rest.join(" ")),
-    };
+    let hint = hint_for(other.hint, verb, rest);
     Some(Answer { what: format!("`{verb}` is not a verb of genba"), why: other.why.to_owned(), hint })
+}
+
+/// The hint for these words, with the process that they name. One for a process is another for a program.
+fn hint_for(hint: &str, verb: &str, rest: &[String]) -> String {
+    let number = || rest.first().map(String::as_str).filter(|word| is_number(word));
+    match pid_in(rest).or_else(number) {
+        // With py-spy one verb starts programs and attaches to processes.
+        Some(pid) if hint == RUN => attach(pid),
+        Some(pid) if hint.contains("PID") => hint.replace("PID", pid),
+        None if hint == HEAP && rest.iter().any(|word| begins(word)) => {
+            filled("genba run --alloc …", verb, &as_run_has_them(rest))
+        }
+        _ if hint == RUN => filled(RUN, verb, &as_run_has_them(rest)),
+        _ => filled(hint, verb, &rest.join(" ")),
+    }
+}
+
+/// The options before the program by the names that they have for `run`, without those that ask for what `run` does anyway.
+fn as_run_has_them(words: &[String]) -> String {
+    let begin = words.iter().position(|word| begins(word)).unwrap_or(0);
+    let is_needless =
+        |word: &str| OPTIONS.iter().any(|other| other.hint == VERB && is_it(other.of, other.words, "run", word));
+    let options = words[..begin]
+        .iter()
+        .enumerate()
+        .filter(|(_, word)| !is_needless(word))
+        .map(|(at, word)| renamed("run", word, &words[at..]).map_or(word.as_str(), |other| other.name));
+    options.chain(words[begin..].iter().map(String::as_str)).collect::<Vec<_>>().join(" ")
+}
+
+fn is_it(of: &[&str], words: &[&str], verb: &str, option: &str) -> bool {
+    of.contains(&verb) && words.contains(&option)
+}
+
+fn is_number(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|digit| digit.is_ascii_digit())
+}
+
+/// The option by its other name. perf's -F has a number, py-spy's has none.
+fn renamed(verb: &str, option: &str, words: &[String]) -> Option<&'static Renamed> {
+    let found = NAMES.iter().find(|other| is_it(other.of, other.words, verb, option))?;
+    (option != "-F" || value_of(words, option).is_some_and(is_number)).then_some(found)
 }
 
 /// The same of an option, with its dashes, of one of genba's verbs.
 pub fn option(verb: &str, option: &str, words: &[String]) -> Option<Answer> {
     let what = format!("`genba {verb}` has no option {option}");
-    let is_it = |of: &[&str], words: &[&str]| of.contains(&verb) && words.contains(&option);
-    let is_number = |given: &str| given.bytes().all(|digit| digit.is_ascii_digit());
-    let is_renamed = option != "-F" || value_of(words, option).is_some_and(is_number);
-    if let Some(other) = NAMES.iter().find(|other| is_it(other.of, other.words) && is_renamed) {
+    if let Some(other) = renamed(verb, option, words) {
         // With a value that the other name does not have either, the command would be refused again.
         let instead = value_of(words, option).and_then(|given| value(other.name, given));
         let hint = instead.map_or_else(|| filled(VERB, verb, &replaced(words, option, other.name)), str::to_owned);
         return Some(Answer { what, why: format!("here it is {}", other.name), hint });
     }
-    let other = OPTIONS.iter().find(|other| is_it(other.of, other.words))?;
+    let other = OPTIONS.iter().find(|other| is_it(other.of, other.words, verb, option))?;
+    let rest = replaced(words, option, "");
+    let names_one = || rest.split(' ').any(|word| !word.is_empty() && !word.starts_with('-'));
     let hint = match pid_in(words).filter(|_| other.hint == ATTACH) {
         Some(pid) => attach(pid),
-        None => filled(other.hint, verb, &replaced(words, option, "")),
+        None if other.of == OF_A_PROCESS && !names_one() => {
+            filled(other.hint, verb, format!("{rest} PID").trim_start())
+        }
+        None => filled(other.hint, verb, &rest),
     };
     Some(Answer { what, why: other.why.to_owned(), hint })
 }
@@ -351,8 +138,18 @@ pub fn value(option: &str, value: &str) -> Option<&'static str> {
     found.map(|(_, _, hint)| *hint)
 }
 
+/// A name for an export that is the name of a page or a picture: what makes these.
+pub fn not_exported(name: &Path, recordings: &str) -> Option<String> {
+    let ending = name.extension()?.to_str()?.to_ascii_lowercase();
+    match ending.as_str() {
+        "html" | "htm" => Some(filled("genba html -o …", "html", &format!("{} {recordings}", shell::path(name)))),
+        "svg" | "png" | "pdf" => value("--to", "svg").map(str::to_owned),
+        _ => None,
+    }
+}
+
 /// A name for a recording that is the name of something else.
-pub fn ending(name: &std::path::Path) -> Option<&'static str> {
+pub fn ending(name: &Path) -> Option<&'static str> {
     const MADE_LATER: [&str; 11] =
         ["html", "htm", "svg", "png", "pdf", "json", "txt", "folded", "collapsed", "speedscope", "prof"];
     let ending = name.extension()?.to_str()?.to_ascii_lowercase();
@@ -393,8 +190,6 @@ fn value_of<'w>(words: &'w [String], option: &str) -> Option<&'w str> {
 
 /// `--pid 12`, `--pid=12`, `-p 12` or `-p12`, before the program begins.
 fn pid_in(words: &[String]) -> Option<&str> {
-    let is_script = |word: &str| [".py", ".pyz"].iter().any(|ending| word.ends_with(ending));
-    let begins = |word: &str| matches!(word, "--" | "-m") || word.starts_with("python") || is_script(word);
     let options = words.iter().map(String::as_str).take_while(|word| !begins(word));
     options.enumerate().find_map(|(at, word)| {
         let value = ["--pid", "-p"].into_iter().find_map(|option| word.strip_prefix(option))?;
@@ -402,8 +197,14 @@ fn pid_in(words: &[String]) -> Option<&str> {
             "" => words.get(at + 1)?.as_str(),
             attached => attached,
         };
-        (!value.is_empty() && value.bytes().all(|digit| digit.is_ascii_digit())).then_some(value)
+        is_number(value).then_some(value)
     })
+}
+
+/// Whether a program begins with this word.
+fn begins(word: &str) -> bool {
+    let is_script = [".py", ".pyz"].iter().any(|ending| word.ends_with(ending));
+    matches!(word, "--" | "-m") || word.starts_with("python") || is_script
 }
 
 #[cfg(test)]
@@ -448,5 +249,54 @@ mod tests {
         assert_eq!(pid_in(&words("-p12")), Some("12"));
         assert_eq!(pid_in(&words("-- python app.py -p 80")), None);
         assert_eq!(pid_in(&words("--pid")), None);
+    }
+    #[test]
+    fn what_is_offered_for_a_verb_is_what_genba_takes() {
+        let hint = |line: &str| {
+            let words = words(line);
+            verb(&words[0], &words[1..], false).map(|answer| answer.hint)
+        };
+        assert_eq!(hint("memory 12").as_deref(), Some("genba heap 12"));
+        assert_eq!(hint("memory --pid 12").as_deref(), Some("genba heap 12"));
+        assert_eq!(hint("memory app.py 9").as_deref(), Some("genba run --alloc app.py 9"));
+        assert_eq!(hint("memory").as_deref(), Some("genba heap PID"));
+        assert_eq!(hint("threads 12").as_deref(), Some("genba dump 12"));
+        assert_eq!(
+            hint("record -g -d 5 -- python app.py -g").as_deref(),
+            Some("genba run --duration 5 -- python app.py -g")
+        );
+        // Which word begins the program is not known here.
+        assert_eq!(hint("record start -g").as_deref(), Some("genba run start -g"));
+        assert_eq!(hint("upload app.genba").as_deref(), Some("genba push app.genba"));
+        assert_eq!(hint("speedscope app.genba").as_deref(), Some("genba export --to speedscope app.genba"));
+        assert_eq!(hint("perf record -g app.py").as_deref(), Some("genba run app.py"));
+    }
+
+    #[test]
+    fn what_is_offered_for_an_option_is_what_genba_takes() {
+        let hint = |verb: &str, name: &str, line: &str| option(verb, name, &words(line)).map(|answer| answer.hint);
+        assert_eq!(hint("dump", "--pid", "--pid").as_deref(), Some("genba dump PID"));
+        assert_eq!(hint("dump", "-p", "-p --locals").as_deref(), Some("genba dump --locals PID"));
+        assert_eq!(hint("dump", "--pid", "--pid 12 --locals").as_deref(), Some("genba dump 12 --locals"));
+        assert_eq!(hint("report", "--lines", "--lines app.genba").as_deref(), Some("genba lines app.genba"));
+        assert_eq!(
+            hint("report", "--to", "--to json app.genba").as_deref(),
+            Some("genba report --format json app.genba")
+        );
+        assert_eq!(hint("report", "--to", "--to=speedscope").as_deref(), value("--format", "speedscope"));
+        assert_eq!(hint("tree", "--depth", "--depth 3").as_deref(), Some("genba tree --max-depth 3"));
+        assert!(["html", "csv", "speedscope", "collapsed"].iter().all(|given| value("--format", given).is_some()));
+    }
+
+    #[test]
+    fn a_page_is_not_exported() {
+        let hint = |name: &str, files: &str| not_exported(Path::new(name), files);
+        assert_eq!(hint("out.html", "app.genba").as_deref(), Some("genba html -o out.html app.genba"));
+        assert_eq!(hint("an out.HTM", "").as_deref(), Some("genba html -o 'an out.HTM'"));
+        assert_eq!(hint("out.svg", "").as_deref(), value("--to", "svg"));
+        assert_eq!(
+            [hint("out.json", ""), hint("out.txt", ""), hint("-", ""), hint("html", "")],
+            [None, None, None, None]
+        );
     }
 }

@@ -58,3 +58,37 @@ fn a_verb_has_no_such_command() {
     "#]]
     .assert_eq(&told.concat());
 }
+
+#[test]
+fn a_page_is_no_export() {
+    let sandbox = Sandbox::new("page-exported");
+    let lines = [
+        "export --to collapsed -o out.html app.genba",
+        "export --to speedscope -o out.svg app.genba",
+        "export -o out.html",
+        "report --format html app.genba",
+        "report --format csv app.genba",
+    ];
+    let told: Vec<String> = lines.iter().map(|line| format!("$ genba {line}\n{}", said(&sandbox, line))).collect();
+    expect![[r#"
+        $ genba export --to collapsed -o out.html app.genba
+        error: cannot export to out.html: that is the name of something else
+        hint: genba html -o out.html app.genba
+        $ genba export --to speedscope -o out.svg app.genba
+        error: cannot export to out.svg: that is the name of something else
+        hint: genba html --open writes a page with the call tree; flame graph tools read --to collapsed
+        $ genba export -o out.html
+        error: cannot export to out.html: that is the name of something else
+        hint: genba html -o out.html
+        $ genba report --format html app.genba
+        error: invalid value 'html' for '--format <FORMAT>'
+          [possible values: text, json, markdown]
+        hint: genba html --open writes the page of a recording, with the call tree
+        $ genba report --format csv app.genba
+        error: invalid value 'csv' for '--format <FORMAT>'
+          [possible values: text, json, markdown]
+        hint: --format json is for programs
+    "#]]
+    .assert_eq(&told.concat());
+    assert!(!sandbox.path("work/out.html").exists());
+}

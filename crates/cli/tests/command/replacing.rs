@@ -135,12 +135,12 @@ fn exports_replace_empty_files_and_exports_only() {
     assert_eq!(fs::read(sandbox.path("work/app.py")).expect("it stays"), SOURCE);
     assert_eq!(fs::read(sandbox.path("work/recorded.genba")).expect("it stays"), notation::bytes(PROFILE));
     // One export takes another's place, through a link too; a link to somebody else's file protects that file.
-    symlink("page.html", sandbox.path("work/link.html")).expect("a link");
+    symlink("scope.json", sandbox.path("work/link.json")).expect("a link");
     symlink("app.py", sandbox.path("work/source.html")).expect("a link");
     symlink("nowhere", sandbox.path("work/dangling.html")).expect("a link");
-    assert_eq!(code(&sandbox, "export recorded.genba --to json -o link.html"), Some(0));
+    assert_eq!(code(&sandbox, "export recorded.genba --to json -o link.json"), Some(0));
     assert!(
-        fs::read(sandbox.path("work/page.html")).expect("it is there").starts_with(b"{\"format\":\"genba-profile\"")
+        fs::read(sandbox.path("work/scope.json")).expect("it is there").starts_with(b"{\"format\":\"genba-profile\"")
     );
     sandbox.check(
         "html recorded.genba -o source.html",
