@@ -368,6 +368,20 @@ test("no sample, no CPU: an empty picture says why", async () => {
   });
 });
 
+for (const width of [390, 1280, 1920]) {
+  test(`under a long title the clocks, genba's part and the pace are in view, ${width} pixels wide`, async () => {
+    const documents = slices();
+    documents.profile.meta.title = "/home/somebody/.pyenv/versions/3.13.0/bin/python3 casebook/bytes-slice/slow.py --with several --options";
+    await onPage(documents, async (page) => {
+      assert.match(await words(page, ".meta"), / wall · \S+ \S+ CPU \+ \S+ \S+ genba's · 1 process, \d+ threads? · sampled every 1 ms\b/);
+      const [inside, shown] = await page.locator(".meta").evaluate((meta) => [meta.scrollWidth, meta.clientWidth]);
+      assert.ok(inside <= shown, `${inside} of ${shown} pixels`);
+      const [meta, title] = [await page.locator(".meta").boundingBox(), await page.locator(".run").boundingBox()];
+      assert.ok(meta.y >= title.y + title.height && meta.width > width / 2, `${meta.width} pixels wide, from ${meta.y}`);
+    }, { width });
+  });
+}
+
 test("on a phone the order stays, and the panel is a sheet from below", async () => {
   await onPage(slices(), async (page) => {
     const top = async (selector) => (await page.locator(selector).first().boundingBox()).y;
