@@ -183,8 +183,9 @@ for (const width of [1280, 390]) {
     documents.profile.marks = [0, 5, 20].map((bin) => ({ process: 0, at_ns: bin * BIN_NS, kind: "fork", text: null, value: null }));
     await onPage(documents, async (page) => {
       assert.equal(await words(page, ".strip .top"), "1 core");
-      const [cores, chart] = [await page.locator(".strip .cores").boundingBox(), await page.locator(".strip .chart").boundingBox()];
-      assert.ok(cores.height > chart.height - 1, `${cores.height} of ${chart.height} pixels`);
+      const boxOf = (selector) => page.locator(`.strip ${selector}`).first().boundingBox();
+      const [cores, bars, chart] = [await boxOf(".cores"), await boxOf("svg"), await boxOf(".chart")];
+      assert.ok(bars.height >= 36 && cores.height > bars.height - 1, `${cores.height} of ${bars.height} pixels`);
       const axis = await page.locator(".strip .axis").boundingBox();
       const labels = await page.locator(".strip .axis span").all();
       assert.equal(await labels.at(-1).innerText(), "200 ms");
@@ -195,6 +196,8 @@ for (const width of [1280, 390]) {
       const last = await labels.at(-1).boundingBox();
       assert.ok(last.x + last.width <= axis.x + axis.width + 0.5, "the last label is cut");
       assert.deepEqual(await all(page, ".strip .event"), ["fork", "fork", "fork"]);
+      const word = await boxOf(".event span");
+      assert.ok(word.y >= chart.y && word.y + word.height <= cores.y, `a word from ${word.y} to ${word.y + word.height}, bars from ${cores.y}`);
       const mark = await page.locator(".strip .event").nth(1).boundingBox();
       assert.ok(mark.width >= 8 && mark.height >= 0.9 * chart.height, `${mark.width} × ${mark.height} pixels`);
       assert.equal(await page.locator(".strip .event").nth(1).getAttribute("title"), "50.0 ms: fork");
