@@ -2,6 +2,7 @@
 have odd names."""
 
 import os
+import re
 import signal
 import subprocess
 import time
@@ -30,7 +31,18 @@ def test_two(recorded, text):
     assert sum(len(text) for _ in range(20_000)) == 60_000
 '''
 SHOP = "def prices(count):\n    return sum(number % 7 for number in range(count))\n"
-TEST_SHOP = "import sys; sys.path.insert(0, '.')\nfrom shop import prices\n\ndef test_prices():\n    assert prices(5_000_000) > 0\n"
+TEST_SHOP = """
+import sys; sys.path.insert(0, '.')
+import pytest
+from shop import prices
+
+@pytest.fixture
+def sold():
+    return prices(1_500_000)
+
+def test_prices(sold):
+    assert prices(5_000_000) > sold
+"""
 # A worker of pytest-xdist each. Both end by themselves, should nobody end them.
 TEST_RUNS = """
 import time, threading
@@ -73,9 +85,12 @@ def test_the_commands(inside: Inside, tmp_path: Path) -> None:
     (tmp_path / "tests/test_shop.py").write_text(TEST_SHOP)
     (tmp_path / "shop.py").write_text(SHOP)
     typed = [command for command in COMMANDS if not of_a_run(command)]
-    assert len(typed) == 11
-    for command in typed:
-        types(command, tmp_path, environment(inside.workshop))
+    assert len(typed) == 12
+    said = {command: types(command, tmp_path, environment(inside.workshop)) for command in typed}
+    [fixtures] = [screen for command, screen in said.items() if "call_fixture_func" in command]
+    assert re.search(r"%.* test_shop\.py:\d+ sold\b", fixtures) and "test_prices" not in fixtures.split("\n\n", 1)[1], fixtures
+    [tests] = [screen for command, screen in said.items() if "--by test" in command]
+    assert "--focus 'call_fixture_func|setUp'" in tests, tests
 
 
 def test_the_commands_on_a_run_that_hangs(inside: Inside, tmp_path: Path) -> None:

@@ -2,16 +2,21 @@
 
 use crate::notation;
 use genba_profile::build::{Additions, profile};
+use genba_profile::paint::Paint;
 use genba_profile::reading::Reading;
-use genba_profile::report::{self, By};
+use genba_profile::report::{self, By, text};
 
 const PYTEST: &str = "main@/v/lib/python3.13/site-packages/_pytest/config.py:160[4-9] > pytest_pyfunc_call@/v/lib/python3.13/site-packages/_pytest/python.py:157[13-40]";
 const UNITTEST: &str = "main@/usr/lib/python3.13/unittest/main.py:100[4-9] > TestCase._callTestMethod@/usr/lib/python3.13/unittest/case.py:606[11-20]";
 
+fn reading(stacks: &[String]) -> Reading {
+    let recording = notation::recording(&format!("process 7 3.13.0\n{}\n", stacks.join("\n")));
+    Reading::of(profile(&recording, &Additions::default()))
+}
+
 /// Each row's test, with its own samples.
 fn rows(stacks: &[String]) -> Vec<(Option<String>, u64)> {
-    let recording = notation::recording(&format!("process 7 3.13.0\n{}\n", stacks.join("\n")));
-    let reading = Reading::of(profile(&recording, &Additions::default()));
+    let reading = reading(stacks);
     let report = report::report(&reading, &report::Options { by: By::Test, ..Default::default() });
     let name = |row: &report::Row| {
         let function = row.subject.function?;
@@ -68,4 +73,25 @@ fn a_decorator_of_the_users_own_is_no_test() {
     ]);
     let test = |name: &str, samples: u64| (Some(name.to_owned()), samples);
     assert_eq!(found, [test("test_prices", 30), test("test_totals", 20), test("should_add", 10)]);
+}
+
+/// A row alone would not say which fixture it is.
+#[test]
+fn the_view_of_fixtures_is_named_where_there_are_some() {
+    let test = format!("{PYTEST} > test_prices^3@test_shop.py:4[4-9] > prices@shop.py:9[4-9] x60");
+    let fixture =
+        "call_fixture_func@/v/lib/python3.13/site-packages/_pytest/fixtures.py:950[4-9] > shop@conftest.py:4[4-9] x40";
+    let prepared =
+        "TestCase.run@/usr/lib/python3.13/unittest/case.py:650[4-9] > ShopTest.setUp^9@test_shop.py:10[4-9] x40";
+    let collected = "collect@/v/lib/python3.13/site-packages/_pytest/main.py:7[4-9] x40";
+    let last = |outside: &str, by: By| {
+        let reading = reading(&[test.clone(), outside.to_owned()]);
+        let report = report::report(&reading, &report::Options { by, ..Default::default() });
+        let page = text::text(&reading, &report, None, Paint::Plain);
+        page.lines().last().unwrap_or_default().to_owned()
+    };
+    let view = "outside of tests are fixtures and setUp, too: genba report --by function --sort total --focus 'call_fixture_func|setUp'";
+    assert_eq!([last(fixture, By::Test), last(prepared, By::Test)], [view, view]);
+    assert_ne!(last(collected, By::Test), view);
+    assert_ne!(last(fixture, By::Function), view);
 }

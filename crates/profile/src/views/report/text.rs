@@ -53,7 +53,8 @@ pub fn text(reading: &Reading, report: &Report, width: Option<usize>, paint: Pai
     if report.rows.is_empty() {
         page += "no row: no sample has this weight\n";
     }
-    for line in folded(report).iter().flat_map(|line| wrapped_on_screen(line, width)) {
+    let last = folded(report).into_iter().chain(outside_of_tests(profile, report));
+    for line in last.flat_map(|line| wrapped_on_screen(&line, width)) {
         page += &format!("{}\n", paint.quiet(&line));
     }
     page
@@ -387,6 +388,16 @@ fn folded(report: &Report) -> Option<String> {
     let share = percent(folded.own.by(weight), report.whole.by(weight));
     let rows = counted(folded.rows, "more row", "more rows");
     (folded.rows > 0).then(|| format!("{share:>5} %  {rows} (--min-share 0 --limit 0 shows them all)"))
+}
+
+/// Where tests are prepared by functions of the user's own: the view that shows these.
+fn outside_of_tests(profile: &Profile, report: &Report) -> Option<String> {
+    let is_outside = |row: &Row| row.subject.file.is_none();
+    let prepares = |function: &Function| function.name == "call_fixture_func" || function.name.contains("setUp");
+    let is_known =
+        report.by == By::Test && report.rows.iter().any(is_outside) && profile.functions.iter().any(prepares);
+    let view = "genba report --by function --sort total --focus 'call_fixture_func|setUp'";
+    is_known.then(|| format!("outside of tests are fixtures and setUp, too: {view}"))
 }
 
 fn blanks(cells: usize) -> String {
