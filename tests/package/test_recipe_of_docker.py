@@ -82,6 +82,19 @@ def test_genba_in_the_image(shell: dict[str, str], tmp_path: Path) -> None:
     assert (data / "app.html").exists()
 
 
+def test_a_pod_whose_container_starts_again(shell: dict[str, str], tmp_path: Path) -> None:
+    """The recording of the last start is on the volume."""
+    (tmp_path / "app.py").write_text(SHORT)
+    data = tmp_path / "data"
+    data.mkdir()
+    [words] = [json.loads(found) for text in blocks("docker") for found in re.findall(r"^ *command: (\[.*\])$", text, re.MULTILINE)]
+    command = [word.replace("/data/", f"{data}/") for word in words]
+    for _ in range(2):
+        done = subprocess.run([*CONTAINER, *command], cwd=tmp_path, env=shell, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0 and "recorded " in done.stderr, done.stderr
+    assert [path.name for path in data.iterdir()] == ["app.genba"]
+
+
 def test_an_image_that_nobody_may_write(shell: dict[str, str], tmp_path: Path) -> None:
     """With the folder that the recipe names; a container has such a folder, or a volume."""
     volume = tmp_path / "volume"
