@@ -261,7 +261,7 @@ export function accountingWords(accounting: Accounting, clocks: Clocks, isImport
   const covered = Math.floor((program > 0 ? clocks.cpuSampled / program : 1) * 1000) / 1000;
   // A start that takes a moment is nobody's worry, and no few milliseconds are.
   const coveredSinceLoaded = program > clocks.cpuBefore ? clocks.cpuSampled / (program - clocks.cpuBefore) : 1;
-  const unseen = clocks.cpuNotSampled + clocks.cpuNotRecorded;
+  const unseen = program - clocks.cpuSampled;
   const isLittleSeen = covered < COVERED_WITH_START_MIN && unseen >= UNSEEN_MIN;
   const isLittleSeenSinceLoaded = coveredSinceLoaded < COVERED_MIN && unseen - clocks.cpuBefore >= UNSEEN_MIN;
   if ((isLittleSeen || isLittleSeenSinceLoaded) && !isImported) strains.push([`${timeWords(clocks.cpuNotSampled)} of CPU are in no sample`, "are in no sample"]);

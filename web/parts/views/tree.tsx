@@ -30,17 +30,16 @@ export function TreeView({ state }: { state: PageState }): JSX.Element {
     height.value = element.clientHeight as Px;
     element.focus();
   }, [height]);
-  const [all, selected] = [rows.value, selection.selected.value];
+  const selectedAt = rows.value.indexOf(selection.selected.value);
   // With the rows, not with the next frame: the key that follows is theirs already.
   useLayoutEffect(() => {
     const element = scroller.current;
-    const at = all.indexOf(selected);
     // What a head did is seen in the rows, and there the arrows go on.
-    if (document.querySelector(".tree-head :focus") !== null) element?.focus();
-    if (element === null || at < 0) return;
-    const y = at * ROW_PX;
+    if (document.querySelector(".tree-head :focus")) element?.focus();
+    if (!element || selectedAt < 0) return;
+    const y = selectedAt * ROW_PX;
     if (y < element.scrollTop || y > element.scrollTop + element.clientHeight - 3 * ROW_PX) element.scrollTop = Math.max(0, y - element.clientHeight / 2);
-  }, [all, selected]);
+  }, [rows.value, selectedAt]);
   const onKey = (event: KeyboardEvent): void => {
     const box = selection.selected.value;
     const at = rows.value.indexOf(box);

@@ -24,7 +24,7 @@ export function Header({ site, page }: { site: Site; page: PageName }): JSX.Elem
           ))}
         </nav>
         <span class="grow" />
-        <span class="meta" data-meta>{about.join(" · ")}</span>
+        <span class="meta cut" data-meta>{about.join(" · ")}</span>
         <Person site={site} />
       </header>
       {isAway.value ? <p class="away" role="status" data-away>The server does not answer. This page tries again every few seconds.</p> : null}
