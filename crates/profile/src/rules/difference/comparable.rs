@@ -2,6 +2,7 @@
 //! Owns: the obstacles, in words. Keeps: with an obstacle nothing is certain.
 
 mod covered;
+mod ending;
 pub mod of_any_row;
 mod queue;
 mod work_before;
@@ -9,6 +10,8 @@ mod work_before;
 use std::collections::BTreeSet;
 
 use crate::rules::difference::comparable::covered::Covered;
+pub use crate::rules::difference::comparable::ending::End;
+use crate::rules::difference::comparable::ending::{end_of, ends_in_words};
 use crate::rules::difference::comparable::queue::queue;
 pub use crate::rules::difference::comparable::queue::waited_for_cpu;
 use crate::rules::difference::comparable::work_before::{Apart, WorkBefore};
@@ -87,51 +90,6 @@ pub struct Facts {
     lost_per_mille: u64,
 }
 
-/// How a recording ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum End {
-    ExitCode(i32),
-    /// By itself, and nobody knows its exit code.
-    Exited,
-    Signal(i32),
-    /// The program went on.
-    Recorded,
-    /// The program itself ended its recording: what it recorded is a piece of work.
-    Part,
-    /// No process wrote its end.
-    Cut,
-}
-
-impl End {
-    /// Ends of one kind can be those of equal work: exit codes tell too little about that.
-    const fn kind(self) -> u8 {
-        match self {
-            End::ExitCode(_) | End::Exited => 0,
-            End::Signal(_) => 1,
-            End::Recorded => 2,
-            End::Cut => 3,
-            End::Part => 4,
-        }
-    }
-
-    /// The program did not end by itself: its recording is not as long as its work.
-    const fn is_open(self) -> bool {
-        matches!(self, End::Recorded | End::Signal(_) | End::Cut)
-    }
-
-    #[must_use]
-    pub fn words(self) -> String {
-        match self {
-            End::ExitCode(code) => format!("ended with exit code {code}"),
-            End::Exited => "ended by itself".to_owned(),
-            End::Signal(signal) => format!("was ended by signal {signal}"),
-            End::Part => "recorded a part of itself".to_owned(),
-            End::Recorded => "went on when its recording ended".to_owned(),
-            End::Cut => "was killed, or still runs".to_owned(),
-        }
-    }
-}
-
 impl Facts {
     #[must_use]
     pub fn of(run: &Run) -> Facts {
@@ -176,30 +134,6 @@ fn has_all_of(span_ns: u64, window: Window) -> bool {
     lacking_ns.saturating_mul(1_000) <= length_ns.saturating_mul(LACKING_PER_MILLE_MAX)
 }
 
-/// Of the process that was started first.
-fn end_of(profile: &Profile) -> Option<End> {
-    let first = profile.processes.iter().next()?;
-    if first.imported.is_some() {
-        return None;
-    }
-    match first.ended.as_deref() {
-        Some("duration" | "detached") => return Some(End::Recorded),
-        Some("stop") => return Some(End::Part),
-        Some("exit" | "last thread") | None => {}
-        // The disk was full, or another reason of a newer genba.
-        Some(_) => return Some(End::Cut),
-    }
-    let Some(recorder) = &profile.recorder else {
-        // A recording that the program began itself has no recorder.
-        return Some(if first.ended.is_some() { End::ExitCode(0) } else { End::Cut });
-    };
-    match (recorder.exit_code, recorder.exit_signal) {
-        (_, Some(signal)) => Some(End::Signal(signal)),
-        (Some(code), None) => Some(End::ExitCode(code)),
-        (None, None) => Some(End::Exited),
-    }
-}
-
 /// Obstacles to a comparison: each of them alone makes all differences uncertain.
 #[must_use]
 pub fn obstacles(before: &[Facts], after: &[Facts], weight: Weight) -> Vec<String> {
@@ -214,9 +148,11 @@ pub fn obstacles(before: &[Facts], after: &[Facts], weight: Weight) -> Vec<Strin
         let [a, b] = [before, after].map(|side| recorded_on_average_ns(side) as u64);
         if a.abs_diff(b).saturating_mul(1_000) > a.min(b).saturating_mul(LONGER_PER_MILLE_MAX) {
             found.push(format!(
-                "A was recorded for {}, B for {}, of programs that did not end by themselves: record both with the same --duration",
+                "A was recorded for {}, B for {}, {}: {}",
                 duration(a),
-                duration(b)
+                duration(b),
+                of_open_programs(before, after),
+                open_advice(before, after)
             ));
         }
     }
@@ -277,11 +213,28 @@ fn are_of_one_kind(before: &BTreeSet<End>, after: &BTreeSet<End>) -> bool {
     !before.is_empty() && !after.is_empty() && kinds.len() == 1
 }
 
-/// No program of either side ended by itself: their recordings are not as long as their work.
+/// No recording of either side is as long as its program's work: the program went on, or had begun before.
 fn went_on(before: &[Facts], after: &[Facts]) -> bool {
     let (ends_before, ends_after) = (ends(before), ends(after));
     let is_open = ends_before.iter().any(|end| end.is_open());
     are_to_end(before, after) && are_of_one_kind(&ends_before, &ends_after) && is_open
+}
+
+fn are_attached(before: &[Facts], after: &[Facts]) -> bool {
+    before.iter().chain(after).any(|facts| facts.end == Some(End::Attached))
+}
+
+/// Where `went_on` holds.
+fn of_open_programs(before: &[Facts], after: &[Facts]) -> &'static str {
+    if are_attached(before, after) {
+        "up to the ends of programs that had begun before"
+    } else {
+        "of programs that did not end by themselves"
+    }
+}
+
+fn open_advice(before: &[Facts], after: &[Facts]) -> &'static str {
+    if are_attached(before, after) { "record both with genba run" } else { "record both with the same --duration" }
 }
 
 fn recorded_on_average_ns(side: &[Facts]) -> f64 {
@@ -417,9 +370,10 @@ pub fn allowed_for(before: &[Facts], after: &[Facts], weight: Weight) -> Vec<Str
     if longer_part(before, after) >= LONGER_TOLD_MIN {
         let average = |side: &[Facts]| duration(recorded_on_average_ns(side) as u64);
         found.push(format!(
-            "A was recorded for {}, B for {}, of programs that did not end by themselves: each interval is wider for that",
+            "A was recorded for {}, B for {}, {}: each interval is wider for that",
             average(before),
-            average(after)
+            average(after),
+            of_open_programs(before, after)
         ));
     }
     found
@@ -448,10 +402,6 @@ pub fn covered_least_per_mille(side: &[Facts]) -> Option<u64> {
 #[must_use]
 pub fn ends(side: &[Facts]) -> BTreeSet<End> {
     side.iter().filter_map(|facts| facts.end).collect()
-}
-
-fn ends_in_words(ends: &BTreeSet<End>) -> String {
-    ends.iter().map(|end| end.words()).collect::<Vec<_>>().join(" or ")
 }
 
 /// How else the sides differ: it may be the change itself.

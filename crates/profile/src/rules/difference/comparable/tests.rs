@@ -303,8 +303,11 @@ fn an_end_is_the_programs_or_its_recordings() {
     assert_eq!(end(Some("duration"), exited), Some(End::Recorded));
     assert_eq!(end(Some("detached"), Some((Some(0), None))), Some(End::Recorded), "genba attach");
     assert_eq!(end(Some("detached"), Some((None, None))), Some(End::Recorded), "genba attach, which knows no code");
-    assert_eq!(end(Some("exit"), Some((None, None))), Some(End::Exited), "it ended while it was attached to");
+    for ended in [Some("stop"), Some("exit"), Some("last thread"), None] {
+        assert_eq!(end(ended, Some((None, None))), Some(End::Attached), "genba attach, until it ended: {ended:?}");
+    }
     assert_eq!(end(Some("stop"), None), Some(End::Part), "genba.record()");
+    assert_eq!(end(Some("stop"), exited), Some(End::Part), "below genba run");
     assert_eq!(end(Some("stopped"), exited), Some(End::Cut));
     assert_eq!(end(None, None), Some(End::Cut));
 }
@@ -314,6 +317,30 @@ fn a_part_that_became_faster_is_no_shorter_recording() {
     let part = |recorded_ns| Facts { end: Some(End::Part), recorded_ns, ..facts() };
     let found = obstacles(&[part(10_000_000_000)], &[part(5_000_000_000)], Weight::Cpu);
     assert_eq!(found, [] as [String; 0]);
+}
+
+/// One of them was attached to later: it lacks what the program did before.
+#[test]
+fn programs_that_were_attached_to_have_to_be_recorded_for_as_long() {
+    let attached = |recorded_ns| Facts { end: Some(End::Attached), recorded_ns, ..facts() };
+    let of = |a, b| obstacles(&[attached(a)], &[attached(b)], Weight::Cpu);
+    assert_eq!(of(4_000_000_000, 4_150_000_000), [] as [String; 0]);
+    assert!(longer_part(&[attached(4_000_000_000)], &[attached(4_150_000_000)]) > 0.0);
+    assert_eq!(
+        allowed_for(&[attached(4_000_000_000)], &[attached(4_150_000_000)], Weight::Cpu),
+        [
+            "A was recorded for 4.00 s, B for 4.15 s, up to the ends of programs that had begun before: each interval is wider for that"
+        ]
+    );
+    assert_eq!(
+        of(4_000_000_000, 1_000_000_000),
+        [
+            "A was recorded for 4.00 s, B for 1.00 s, up to the ends of programs that had begun before: record both with genba run"
+        ]
+    );
+    // A whole run beside such a one.
+    let words = "A ended with exit code 0, B ended while genba was attached to it: they did not do the same work";
+    assert_eq!(obstacles(&[facts()], &[attached(4_000_000_000)], Weight::Cpu), [words]);
 }
 
 #[test]
