@@ -117,6 +117,9 @@ pub struct Start {
     /// since version 3: process key of the segment before this one, of the same process image; else empty
     #[prost(bytes = "vec", tag = "21")]
     pub continues_key: ::prost::alloc::vec::Vec<u8>,
+    /// with --no-children: what it starts is not recorded
+    #[prost(bool, tag = "22")]
+    pub without_children: bool,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Tables {

@@ -37,6 +37,7 @@ pub fn describe(session: &Session, version: &str) -> proto::Start {
         within: false,
         began_realtime_ns: 0,
         continues_key: Vec::new(),
+        without_children: !session.children,
     }
 }
 

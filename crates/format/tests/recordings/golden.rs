@@ -75,7 +75,9 @@ fn dump_block(read: &ReadBlock, lines: &mut Vec<String>) {
         traced,
     } = &read.whole();
     // Fields that came later are left out where they are empty: the text stays what it was.
-    lines.extend(start.iter().map(|start| format!("  {start:?}").replace(", continues_key: []", "")));
+    let empty = [", continues_key: []", ", without_children: false"];
+    let without = |line: String, empty: &&str| line.replace(*empty, "");
+    lines.extend(start.iter().map(|start| empty.iter().fold(format!("  {start:?}"), without)));
     if let Some(tables) = tables {
         dump_tables(tables, lines);
     }

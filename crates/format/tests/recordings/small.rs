@@ -121,6 +121,7 @@ fn parent_first() -> Block {
             budget_per_mille: 0,
             began_realtime_ns: 0,
             continues_key: Vec::new(),
+            without_children: false,
         }),
         tables: Some(first_tables()),
         samples: Some(Samples {

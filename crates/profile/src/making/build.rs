@@ -229,6 +229,7 @@ fn process_row(stored: &Stored, clock: &Clock) -> Process {
         budget_per_mille: start.map(|start| start.budget_per_mille).filter(|per_mille| *per_mille > 0),
         interval_ns: start.map(|start| start.interval_ns).filter(|interval_ns| *interval_ns > 0),
         native: start.map(|start| start.native),
+        without_children: start.is_some_and(|start| start.without_children),
         refused: start.and_then(|start| text(&start.refused)),
         ended: stored.blocks.iter().find_map(|read| read.block.end.as_ref()).map(|end| end.why.clone()),
         start_ns: clock.at(begin_ns),

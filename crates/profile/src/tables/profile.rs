@@ -150,6 +150,8 @@ pub struct Process {
     /// What sampling may take of the program's CPU; `None`: the interval is kept.
     pub budget_per_mille: Option<u32>,
     pub native: Option<bool>,
+    /// What it starts is not recorded.
+    pub without_children: bool,
     /// Why it was not sampled.
     pub refused: Option<String>,
     /// Why it ended; None: no end block.

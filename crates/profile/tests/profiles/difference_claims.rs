@@ -115,6 +115,21 @@ fn what_a_program_that_went_on_waited_for_a_cpu_is_no_speed_up() {
     assert_eq!(rows("", 720), ["main -720 certain"]);
 }
 
+/// The same program, recorded with `--no-children` and without.
+#[test]
+fn children_that_one_side_left_out_are_no_speed_up() {
+    let both = process(1) + "main@app.py:3 x500\nprocess 8 3.13.0 cwd=/app parent=7 key=2\nf@app.py:5 x900\n";
+    let first = |key: usize| format!("process 7 3.13.0 cwd=/app key={key} without_children=1\nmain@app.py:3 x500\n");
+    let assert_starts = |before: String, after: String, words: &str| {
+        let (before, after) = sides(&[before], &[after]);
+        let all = comparison(&before, &after, None);
+        assert!(!all.difference.whole.certain && all.verdict().starts_with(words), "{}", all.verdict());
+    };
+    assert_starts(first(3), first(4), "no difference that these recordings can tell");
+    let words = "not comparable: B was made with --no-children, A has samples of 2 processes: record all in one way";
+    assert_starts(both, first(3), words);
+}
+
 /// How much runs differ is assumed, shown or measured.
 #[test]
 fn how_much_runs_differ_is_said() {

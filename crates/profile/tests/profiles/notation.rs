@@ -1,7 +1,7 @@
 //! Recordings written as text, so that a test reads as what it is about. One statement a line:
 //!
 //!   process 4127 3.15.2 key=value…     begins a process; keys: executable, cwd, argv (with + for blanks),
-//!                                      refused, parent (a pid), cpu_before_ms, key (a byte; else of the pid)
+//!                                      refused, parent (a pid), cpu_before_ms, key (a byte; else of the pid), without_children
 //!   thread 4128 worker                 begins a thread; without one there is a thread of the process's pid
 //!   dropped late 3, refused moved 2    ticks without a sample
 //!   unsampled 16ms                     CPU that no sample holds; of all of it, with until=400ms, what of it was before that time
@@ -131,6 +131,7 @@ impl Writer {
             cpu_before_ns: text("cpu_before_ms").parse().unwrap_or(0) * 1_000_000,
             native: true,
             within: options.contains_key("within"),
+            without_children: options.contains_key("without_children"),
             refused: text("refused"),
             cwd: text("cwd"),
             ..Default::default()

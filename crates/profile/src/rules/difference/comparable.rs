@@ -1,6 +1,7 @@
 //! Whether two sides can be compared at all, how else they differ, and what the intervals allow for.
 //! Owns: the obstacles, in words. Keeps: with an obstacle nothing is certain.
 
+mod children;
 mod covered;
 mod ending;
 pub mod of_any_row;
@@ -9,6 +10,7 @@ mod work_before;
 
 use std::collections::BTreeSet;
 
+use crate::rules::difference::comparable::children::{Children, children_apart};
 use crate::rules::difference::comparable::covered::Covered;
 pub use crate::rules::difference::comparable::ending::End;
 use crate::rules::difference::comparable::ending::{end_of, ends_in_words};
@@ -68,6 +70,7 @@ pub struct Facts {
     script: Option<String>,
     pub pythons: BTreeSet<String>,
     pub processes: usize,
+    children: Children,
     pub threads: usize,
     /// Of its program's CPU, in the time of it that is compared, in thousandths. None: it used none, or the file does not tell.
     pub covered_per_mille: Option<u64>,
@@ -104,6 +107,7 @@ impl Facts {
             script: script(profile).map(|path| base_name(&path).to_owned()),
             pythons: profile.processes.iter().filter_map(|process| process.python.clone()).collect(),
             processes: profile.processes.len(),
+            children: Children::of(profile),
             threads: profile.threads.iter().filter(|thread| !thread.is_of_many()).count(),
             covered_per_mille: covered.per_mille().filter(|_| !profile.is_imported()),
             end: end_of(profile),
@@ -156,6 +160,7 @@ pub fn obstacles(before: &[Facts], after: &[Facts], weight: Weight) -> Vec<Strin
             ));
         }
     }
+    found.extend(children_apart(before, after));
     found.extend(times_apart(before, after));
     found.extend(pauses_apart(before, after));
     if let Some(sides) = covers(before, after, weight) {

@@ -9,6 +9,7 @@ fn facts() -> Facts {
         script: Some("app.py".to_owned()),
         pythons: BTreeSet::from(["3.13.0".to_owned()]),
         processes: 1,
+        children: Children { are_left_out: false, sampled: 1 },
         threads: 2,
         covered_per_mille: Some(995),
         end: Some(End::ExitCode(0)),
@@ -341,6 +342,28 @@ fn programs_that_were_attached_to_have_to_be_recorded_for_as_long() {
     // A whole run beside such a one.
     let words = "A ended with exit code 0, B ended while genba was attached to it: they did not do the same work";
     assert_eq!(obstacles(&[facts()], &[attached(4_000_000_000)], Weight::Cpu), [words]);
+}
+
+#[test]
+fn children_are_in_the_recordings_of_both_sides_or_of_neither() {
+    let of = |are_left_out, sampled| Facts { children: Children { are_left_out, sampled }, ..facts() };
+    let found = |before: &[Facts], after: &[Facts]| obstacles(before, after, Weight::Cpu);
+    // Without --no-children, more processes may be the change itself.
+    assert_eq!(found(&[of(false, 1)], &[of(false, 3)]), [] as [String; 0]);
+    assert_eq!(found(&[of(true, 1)], &[of(true, 1)]), [] as [String; 0]);
+    assert_eq!(found(&[of(true, 1)], &[of(false, 1)]), [] as [String; 0], "it has no children");
+    let advice = "record all in one way";
+    assert_eq!(
+        found(&[of(true, 1)], &[of(false, 3)]),
+        [format!("A was made with --no-children, B has samples of 3 processes: {advice}")]
+    );
+    assert_eq!(
+        found(&[of(false, 2), of(false, 3)], &[of(true, 1)]),
+        [format!("B was made with --no-children, A has samples of 3 processes: {advice}")]
+    );
+    let mixed = [of(false, 2), of(true, 1)];
+    let words = "some recordings were made with --no-children, another one has samples of 2 processes";
+    assert_eq!(found(&mixed, &mixed), [format!("{words}: {advice}")]);
 }
 
 #[test]
