@@ -12,7 +12,8 @@ fn rows(before: &str, after: &str) -> Vec<String> {
     rows
 }
 
-/// CPython 3.11 has the comprehension as a function of its own, which begins in line 7, and CPython 3.12 has it inside of `main`.
+/// CPython 3.11 has the comprehension as a function of its own, which begins in line 7, and CPython 3.12 has it inside of `main`. Where they put
+/// expressions differs, too, so each function is one row.
 #[test]
 fn a_comprehension_is_one_row_in_two_interpreters() {
     let old = "process 7 3.11.9 cwd=/app key=1
@@ -21,12 +22,33 @@ fn a_comprehension_is_one_row_in_two_interpreters() {
     let new = "process 7 3.13.0 cwd=/app key=2
         main^1@app.py:7[12-20] x900
         main^1@app.py:9[4-12] x300";
-    assert_eq!(rows(old, new), ["main +0 open", "main +0 open"]);
-    // The same where all of it was moved by four lines.
-    let moved = "process 7 3.13.0 cwd=/app key=3
-        main^5@app.py:11[12-20] x900
+    assert_eq!(rows(old, new), ["main +0 open"]);
+    // In one interpreter it has its row, also where all of it was moved by four lines.
+    let moved = "process 7 3.11.2 cwd=/app key=3
+        main^5@app.py:11[11-40] > main.<locals>.<listcomp>^11@app.py:11[12-20] x900
         main^5@app.py:13[4-12] x300";
     assert_eq!(rows(old, moved), ["main +0 open", "main +0 open"]);
+}
+
+/// CPython 3.12 has the steps of a `for` loop at its target, and CPython 3.13 at what it goes through.
+#[test]
+fn a_loop_is_one_row_in_two_interpreters() {
+    let of = |key: u32, python: &str, columns: &str| {
+        format!(
+            "process 7 {python} cwd=/app key={key}
+            source /app/app.py
+            |def main(n):
+            |    for row in Rows(n):
+            |        work(row)
+            main^1@app.py:2[{columns}] x900
+            main^1@app.py:3[8-17] x300"
+        )
+    };
+    let (target, iterable) = ("8-11", "15-22");
+    assert_eq!(rows(&of(1, "3.12.3", target), &of(2, "3.13.0", iterable)), ["main +0 open"]);
+    // In one interpreter these are two expressions.
+    let apart = ["Rows(n) +1440 certain", "row -1440 certain", "work(row) +0 open"];
+    assert_eq!(rows(&of(1, "3.13.0", target), &of(2, "3.13.5", iterable)), apart);
 }
 
 /// `python -c` and `exec`: the longer table is that of another text.
@@ -37,8 +59,8 @@ fn two_texts_of_one_name_are_not_compared() {
     let apart = ["<module> +1440 certain", "<module> +480 certain", "<module> -1440 certain"];
     assert_eq!(rows(&short(1, "3.13.0"), &long(2, "3.13.5")), apart);
     assert_eq!(rows(&long(1, "3.13.0"), &long(2, "3.13.0")), ["<module> +0 open", "<module> +0 open"]);
-    // Two CPythons have two tables for one text: lines alone tell.
-    assert_eq!(rows(&short(1, "3.11.9"), &long(2, "3.13.0")), ["<module> +0 open", "<module> +480 certain"]);
+    // Two CPythons have two tables for one text: the function is one row.
+    assert_eq!(rows(&short(1, "3.11.9"), &long(2, "3.13.0")), ["<module> +480 certain"]);
     // Unless one recording has two texts of that name.
     let both = short(1, "3.11.9") + "process 8 3.11.9 cwd=/app\n<module>@<string>:1 x100\n<module>@<string>:2 x200\n";
     assert_eq!(rows(&both, &long(2, "3.13.0")), ["<module> +0 open"]);

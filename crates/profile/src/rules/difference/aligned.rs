@@ -35,7 +35,8 @@ pub struct Site {
     /// Qualified name, without the comprehensions in it.
     pub function: String,
     pub instance: Instance,
-    /// As it is in the file. None, too, where functions of one name are one, and where only some recordings have the text of the file.
+    /// As it is in the file. None, too, where functions of one name are one, where only some recordings have the text of the file, and where
+    /// two CPythons compiled it.
     pub line: Option<u32>,
     /// In all recordings.
     line_of_all: Option<Line>,

@@ -16,7 +16,7 @@ use crate::rules::difference::same_code::bodies::Bodies;
 use crate::rules::difference::same_code::file_texts::FileTexts;
 pub use crate::rules::difference::same_code::file_texts::whole;
 use crate::rules::difference::same_code::homonyms::{FirstLines, Homonyms, Instance, names_of_several};
-use crate::rules::difference::same_code::in_no_file::InNoFile;
+use crate::rules::difference::same_code::in_no_file::{InNoFile, are_of_one_python};
 use crate::rules::difference::same_code::met_apart::met_apart;
 pub use crate::rules::difference::same_code::moved_lines::Line;
 use crate::tables::own_code::without_parts;
@@ -29,7 +29,7 @@ pub struct SameCode {
     homonyms: Homonyms,
     in_no_file: InNoFile,
     bodies: Bodies,
-    /// Some recordings have their text, and others do not.
+    /// Some recordings have their text, and others do not; or two CPythons compiled it.
     half_known: HashSet<FileIndex>,
 }
 
@@ -76,6 +76,10 @@ impl SameCode {
 }
 
 fn half_known(runs: &[(&Profile, &HashMap<String, FileIndex>)]) -> HashSet<FileIndex> {
+    // What a loop does to get its next row is at its head in CPython 3.12, and at what it goes through in CPython 3.13.
+    if !are_of_one_python(runs) {
+        return runs.iter().flat_map(|(_, files)| files.values().copied()).collect();
+    }
     let (mut with, mut without) = (HashSet::new(), HashSet::new());
     for (profile, files) in runs {
         for (path, file) in *files {

@@ -29,9 +29,7 @@ impl InNoFile {
         let texts = runs.iter().flat_map(|(profile, files)| with_text(profile, files));
         let with_text: BTreeSet<FileIndex> = texts.collect();
         let of_run = runs.iter().map(|(profile, files)| lengths(profile, files, &with_text)).collect();
-        let all = runs.iter().flat_map(|(profile, _)| profile.processes.iter());
-        let pythons: BTreeSet<&str> = all.filter_map(|process| process.python.as_deref()).map(minor).collect();
-        InNoFile { of_run, do_lengths_tell: pythons.len() < 2 }
+        InNoFile { of_run, do_lengths_tell: are_of_one_python(runs) }
     }
 
     /// None: it is in a file, or its text is known, or what else is known has to tell.
@@ -51,6 +49,14 @@ impl InNoFile {
         let (first_line, table_bytes) = around.unwrap_or((first_line, table_bytes));
         Some(Instance::InNoFile { first_line, table_bytes })
     }
+}
+
+/// Two CPythons make two tables of one text: of other lengths, and with other places for the same instruction.
+#[must_use]
+pub fn are_of_one_python(runs: &[(&Profile, &HashMap<String, FileIndex>)]) -> bool {
+    let all = runs.iter().flat_map(|(profile, _)| profile.processes.iter());
+    let pythons: BTreeSet<&str> = all.filter_map(|process| process.python.as_deref()).map(minor).collect();
+    pythons.len() < 2
 }
 
 fn are_several(lengths: &Lengths) -> bool {
