@@ -27,6 +27,7 @@ pub fn read(bytes: &[u8], room: Room) -> Result<Imported, Refused> {
     let mut builder = Builder::within(of_builder);
     let mut threads: HashMap<u64, u32> = HashMap::new();
     let mut clock = Clock::of(&log);
+    let mut last_ns = 0;
     // Most samples have a stack that came before.
     let mut leaves: HashMap<&[u8], Option<u32>> = HashMap::new();
     for stack in &log.stacks {
@@ -51,6 +52,7 @@ pub fn read(bytes: &[u8], room: Room) -> Result<Imported, Refused> {
             }
         };
         let time = clock.next(stack);
+        last_ns = time.at_ns.max(last_ns);
         if let Some(resident_kb) = stack.resident_kb.and_then(|resident_kb| u64::try_from(resident_kb).ok()) {
             builder.resident(time.at_ns, resident_kb.saturating_mul(1024));
         }
@@ -67,7 +69,8 @@ pub fn read(bytes: &[u8], room: Room) -> Result<Imported, Refused> {
         argv: masking::masked(log.argv.as_deref()),
         ..proto::Start::default()
     };
-    let run_ns = log.run_us().map_or(0, |run_us| run_us.saturating_mul(1_000));
+    // The wall clock may have been set back while the program ran, and the log of a program that was killed has no end.
+    let run_ns = log.run_us().map_or(0, |run_us| run_us.saturating_mul(1_000)).max(last_ns);
     Ok(Imported {
         words: words(&log, builder.samples() as u64),
         unknown: unknown(&log),

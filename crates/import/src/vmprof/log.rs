@@ -86,8 +86,9 @@ impl Log<'_> {
         self.version >= VERSION_SAMPLE_TIME
     }
 
+    /// None: the log does not tell, or the clock was set back.
     pub fn run_us(&self) -> Option<u64> {
-        self.end_us?.checked_sub(self.start_us?)
+        self.end_us?.checked_sub(self.start_us?).filter(|run_us| *run_us > 0)
     }
 }
 

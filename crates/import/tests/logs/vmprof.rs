@@ -144,6 +144,30 @@ fn the_clock_of_format_7_is_the_samples_time() {
     }
 }
 
+/// The wall clock went back or did not move, or the log has no end: the samples have times of their own, at which they are compared.
+#[test]
+fn a_log_is_as_long_as_its_samples() {
+    let plain = golden("format-7-plain.vmprof");
+    // A marker, seconds, microseconds and a zone.
+    let end = plain.len() - 25;
+    let seconds = |at: usize| plain[at + 1..at + 9].try_into().map_or(0, u64::from_le_bytes);
+    let begin = (40..end).find(|at| plain[*at] == 6 && (1_000_000_000..3_000_000_000).contains(&seconds(*at)));
+    let begin = begin.expect("when it began");
+    assert_eq!(plain[end], 3);
+    let mut stood_still = plain.clone();
+    stood_still.copy_within(begin + 1..begin + 17, end + 1);
+    let mut went_back = plain.clone();
+    went_back[end + 1] = went_back[end + 1].wrapping_sub(9);
+    for bytes in [stood_still, went_back, golden("format-7-killed.vmprof")] {
+        let imported = read(&bytes).expect("a log");
+        let accounting = block(&imported).block.accounting.as_ref().expect("accounting");
+        // From the first sample to the last one.
+        assert_eq!(block(&imported).header.end_ns, accounting.cpu_process_ns);
+        assert!(accounting.cpu_process_ns > 150_000_000, "{accounting:?}");
+        assert!(imported.words.contains("; how long it ran is not told; "), "{}", imported.words);
+    }
+}
+
 #[test]
 fn a_killed_program_left_stacks_without_names() {
     let imported = log("format-7-killed.vmprof");
