@@ -49,3 +49,15 @@ def test_it_fails_for_a_certain_slow_down_only(tmp_path: Path, after: tuple[int,
     refused = {**page, "comparable": False, "reason": "unlike", "verdict": "not comparable: unlike", "whole": {**page["whole"], "certain": False}}
     done = gate(tmp_path, refused)
     assert (done.returncode, done.stdout) == (0, "not comparable: unlike\n")
+
+
+def test_counts_of_calls_pass_it_with_the_reason(tmp_path: Path) -> None:
+    """Of two `.prof` files nobody knows how much their times differ from run to run."""
+    files = [REPOSITORY / "testdata/imports" / name for name in ("cprofile-3.13.0.prof", "profile-3.13.0.prof")]
+    for before, after in (files, files[::-1]):
+        page = json.loads(genba_said("diff", "--format", "json", before, after))
+        whole = page["whole"]
+        assert whole["certain"] is False and whole["after_ns"] != whole["before_ns"]
+        assert page["comparable"] is False and page["reason"] in page["verdict"]
+        done = gate(tmp_path, page)
+        assert (done.returncode, done.stdout, done.stderr) == (0, page["verdict"] + "\n", "")

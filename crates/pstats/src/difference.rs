@@ -29,6 +29,30 @@ pub struct Difference {
     pub rows_left_out: u64,
 }
 
+/// What a script reads first, with the keys of a comparison of recordings.
+#[derive(Serialize)]
+struct Page<'d> {
+    version: u32,
+    comparable: bool,
+    reason: &'static str,
+    verdict: String,
+    whole: Whole,
+    #[serde(flatten)]
+    difference: &'d Difference,
+}
+
+/// The times. How large the change may be by chance nobody knows.
+#[derive(Serialize)]
+struct Whole {
+    before_ns: u64,
+    after_ns: u64,
+    low: Option<i64>,
+    high: Option<i64>,
+    certain: bool,
+}
+
+const NOT_COMPARABLE: &str = "each file is one run, and nothing in it tells how much the times of runs differ";
+
 /// By what rows are ordered: the largest change first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
@@ -106,8 +130,7 @@ impl Difference {
         let files = |files: &[String]| files.join(" + ");
         let mut page = format!("before: {}\nafter:  {}\n", files(before), files(after));
         page += &format!("calls:  {} → {}\n", grouped(self.calls[0]), grouped(self.calls[1]));
-        let [before_s, after_s] = self.tottime_s;
-        page += &format!("time:   {before_s:.3} s → {after_s:.3} s ({:+.3} s)\n", after_s - before_s);
+        page += &format!("time:   {}\n", self.time_in_words());
         page += "Calls are exact. Times are those of one run on each side: how much runs differ is not known.\n\n";
         if self.rows.is_empty() {
             return page + "no function has other counts or times\n";
@@ -136,7 +159,21 @@ impl Difference {
     /// # Errors
     /// Never, in practice.
     pub fn json(&self) -> Result<String, serde_json::Error> {
-        genba_text::json::pretty(self)
+        let ns = |seconds: f64| (seconds * 1e9).round() as u64;
+        let [before_ns, after_ns] = self.tottime_s.map(ns);
+        genba_text::json::pretty(&Page {
+            version: 1,
+            comparable: false,
+            reason: NOT_COMPARABLE,
+            verdict: format!("times are not comparable: {NOT_COMPARABLE}; {}", self.time_in_words()),
+            whole: Whole { before_ns, after_ns, low: None, high: None, certain: false },
+            difference: self,
+        })
+    }
+
+    fn time_in_words(&self) -> String {
+        let [before_s, after_s] = self.tottime_s;
+        format!("{before_s:.3} s → {after_s:.3} s ({:+.3} s)", after_s - before_s)
     }
 }
 
