@@ -19,7 +19,7 @@ SIDES = ("1 + 1", "1 + 5", "3 + 3")
 PARTS = ("+5 %", "+10 %", "+30 %", "+100 %")
 FILTERS = re.compile(r"(--\w+)")
 # Of equal programs: in which order they are on the page. What has none of these words comes first.
-LATER = (re.compile(r", one side with a sample of "), re.compile(r" on one side"), re.compile(r", boxes of the page$"), re.compile(r", \d+ calls$"))
+LATER = (re.compile(r", one side with a sample of "), re.compile(r" on one side"), re.compile(r", boxes of the page$"), re.compile(r", (\d+ calls|of unequal lengths)$"))
 
 SLOWER = (
     "The same programs with one function made slower: found without a false claim beside it, with 1 + 1, 3 + 3 and 10 + 10 recordings.\n"

@@ -128,6 +128,17 @@ fn laboratory_of_equal_programs() {
         let calls = program.samples / program.burst;
         println!("| {}, {calls} calls | 1 + 1 | {claimed} of {comparisons} |", program.named());
     }
+    // Their runs differ by three times as much as what is assumed of a single recording.
+    let program = Program::of(Shape::Unequal, 8);
+    for (before, after) in SIDES.into_iter().filter(|_| pairs().is_some()) {
+        let comparisons = comparisons(before + after);
+        let claimed = counted(comparisons, 300_000 + before * 10 + after, |_, random| {
+            let runs: Vec<Run> =
+                (0..before + after).map(|at| program.run(random, at as u32, &Filter::default(), None)).collect();
+            claims_anything(&runs, before as usize, None)
+        });
+        println!("| {} | {before} + {after} | {claimed} of {comparisons} |", program.named());
+    }
     assert!(failed.is_empty(), "{failed:#?}");
 }
 

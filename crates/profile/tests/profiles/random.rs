@@ -16,6 +16,12 @@ impl Random {
         (value + self.next()) as u32
     }
 
+    /// Of the standard normal distribution (Box and Muller 1958).
+    pub fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * self.next().max(f64::EPSILON).ln()).sqrt();
+        radius * (std::f64::consts::TAU * self.next()).cos()
+    }
+
     pub fn below(&mut self, end: usize) -> usize {
         ((self.next() * end as f64) as usize).min(end - 1)
     }

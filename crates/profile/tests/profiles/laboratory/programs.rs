@@ -30,7 +30,12 @@ pub enum Shape {
     Uncovered,
     /// Of a file that tells no time: samples are counted.
     Clockless,
+    /// A few calls take most of the time: their lengths are log-normal.
+    Unequal,
 }
+
+/// Of the logarithms of such lengths.
+const DEVIATION_OF_UNEQUAL: f64 = 1.5;
 
 #[derive(Clone, Copy)]
 pub struct Program {
@@ -82,6 +87,7 @@ impl Program {
             Shape::Processes => format!("{calls}, two processes"),
             Shape::Uncovered => format!("{calls}, unequal coverage"),
             Shape::Clockless => format!("{calls}, no clocks"),
+            Shape::Unequal => format!("{calls} on average, of unequal lengths"),
         }
     }
 
@@ -129,7 +135,8 @@ impl Program {
             });
             let function = function.unwrap_or(3);
             let part = change.filter(|change| change.function == function).map_or(0.0, |change| change.part);
-            let samples = random.rounded(f64::from(self.burst) * (1.0 + part));
+            let samples = f64::from(self.burst) * (1.0 + part) * self.length(random);
+            let samples = random.rounded(samples);
             let seen = (0..samples).filter(|_| random.next() >= missed).count() as u32;
             uncovered += samples - seen;
             let (line, body) = (9 + function, body_line(function));
@@ -150,6 +157,12 @@ impl Program {
             text += &format!("unsampled {}ms\n", uncovered * 16 / 10);
         }
         text
+    }
+
+    /// Of a call, in parts of the mean.
+    fn length(self, random: &mut Random) -> f64 {
+        let deviation = DEVIATION_OF_UNEQUAL;
+        if self.shape == Shape::Unequal { (deviation * random.normal() - deviation.powi(2) / 2.0).exp() } else { 1.0 }
     }
 
     pub fn run(self, random: &mut Random, key: u32, filter: &Filter, change: Option<Change>) -> Run {
