@@ -1,13 +1,14 @@
 """Every way of starting children: each Python process is in the one recording with its own accounting (I-05: one writer a
 buffer, also after a fork), and programs that are not Python are left alone."""
 
+import json
 import subprocess
 
 import pytest
 
 from built import PROGRAMS
 from profile_tables import RUNNING, Profile
-from recording import Run, Workshop
+from recording import Run, Workshop, genba_said
 from stalls import Stalls
 
 
@@ -70,6 +71,10 @@ def test_children_left_out_when_asked(workshop: Workshop) -> None:
     answer = run.answer()
     assert answer["codes"] == [7, 0, 5]
     assert {process["pid"] for process in run.profile()["processes"]} == {answer["pid"]}
+    # What the children did is no speed-up.
+    both = workshop.run(workshop.program("tests/programs/starter.py"))
+    compared = json.loads(genba_said("diff", "--format", "json", both.recording, run.recording))
+    assert compared["comparable"] is False and "B was made with --no-children, A has samples of " in compared["reason"], compared["reason"]
 
 
 @pytest.mark.parametrize("hooks", [(), ("hooks",)])

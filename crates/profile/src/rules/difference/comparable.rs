@@ -160,7 +160,8 @@ pub fn obstacles(before: &[Facts], after: &[Facts], weight: Weight) -> Vec<Strin
             ));
         }
     }
-    found.extend(children_apart(before, after));
+    let children = |side: &[Facts]| side.iter().map(|facts| facts.children).collect::<Vec<_>>();
+    found.extend(children_apart(&children(before), &children(after)));
     found.extend(times_apart(before, after));
     found.extend(pauses_apart(before, after));
     if let Some(sides) = covers(before, after, weight) {

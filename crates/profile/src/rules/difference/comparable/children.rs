@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use crate::rules::difference::comparable::Facts;
 use crate::tables::profile::{ProcessIndex, Profile};
 use crate::words::figures::counted;
 
@@ -25,12 +24,12 @@ impl Children {
     }
 }
 
-/// Some recordings have what children did, and others were told to leave it out.
+/// Some recordings have what children did, and others were told to leave it out. `before` and `after`: of each recording of a side.
 #[must_use]
-pub fn children_apart(before: &[Facts], after: &[Facts]) -> Option<String> {
-    let all = || before.iter().chain(after).map(|facts| facts.children);
+pub fn children_apart(before: &[Children], after: &[Children]) -> Option<String> {
+    let all = || before.iter().chain(after);
     let most = all().filter(|children| !children.are_left_out).map(|children| children.sampled).max()?;
-    let are_left_out = |side: &[Facts]| side.iter().all(|facts| facts.children.are_left_out);
+    let are_left_out = |side: &[Children]| side.iter().all(|children| children.are_left_out);
     let sides = match (are_left_out(before), are_left_out(after)) {
         (true, _) => ("A was", "B"),
         (_, true) => ("B was", "A"),

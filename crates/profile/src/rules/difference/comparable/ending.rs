@@ -33,10 +33,16 @@ impl End {
         }
     }
 
-    /// The recording is not as long as the program's work.
+    /// Before the program's work was done: what it waits, it does not do in its recording.
+    #[must_use]
+    pub const fn is_early(self) -> bool {
+        matches!(self, End::Recorded | End::Signal(_) | End::Cut)
+    }
+
+    /// The recording is not as long as the program's work: its end or its beginning is missing.
     #[must_use]
     pub const fn is_open(self) -> bool {
-        matches!(self, End::Recorded | End::Signal(_) | End::Cut | End::Attached)
+        self.is_early() || matches!(self, End::Attached)
     }
 
     #[must_use]

@@ -3,9 +3,10 @@
 //! compared at all.
 
 use crate::rules::difference::comparable::covered::Covered;
+use crate::rules::difference::comparable::ending::{End, end_of};
+use crate::rules::difference::comparable::has_all_of;
 use crate::rules::difference::comparable::queue::{Queue, queue};
 use crate::rules::difference::comparable::work_before::{Apart, WorkBefore};
-use crate::rules::difference::comparable::{End, end_of, has_all_of};
 use crate::rules::pace::Pace;
 use crate::rules::reading::Reading;
 use crate::rules::weight::Weight;
@@ -49,7 +50,7 @@ impl OfAnyRow {
 /// The time that is compared has an end before the recording's, or the program went on when its recording ended.
 fn is_ended_by_clock(reading: &Reading, window: Option<Window>) -> bool {
     window.is_some_and(|window| has_all_of(reading.profile.span_ns, window))
-        || end_of(&reading.profile).is_some_and(End::is_open)
+        || end_of(&reading.profile).is_some_and(End::is_early)
 }
 
 /// By how much the sides differ in that, on the average of their runs. Each of them may be of another row.

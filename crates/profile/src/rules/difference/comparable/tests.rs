@@ -310,6 +310,8 @@ fn an_end_is_the_programs_or_its_recordings() {
     assert_eq!(end(Some("stop"), None), Some(End::Part), "genba.record()");
     assert_eq!(end(Some("stop"), exited), Some(End::Part), "below genba run");
     assert_eq!(end(Some("stopped"), exited), Some(End::Cut));
+    // What an attached program waits, it does later in its recording.
+    assert!(End::Attached.is_open() && !End::Attached.is_early() && End::Recorded.is_early());
     assert_eq!(end(None, None), Some(End::Cut));
 }
 
