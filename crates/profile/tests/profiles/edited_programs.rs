@@ -664,8 +664,12 @@ fn check(before: &Program, after: &Program, case: &str, random: &mut Random, cou
     }
     let told_of: BTreeSet<(&str, &str)> =
         found.merged.iter().map(|(path, name)| (path.as_str(), name.as_str())).collect();
-    assert_eq!(named, told_of, "{case}");
-    let are_all_met = before.unmet.is_empty() && after.unmet.is_empty();
+    // Two CPythons have one row for each function, whose lines nobody compares.
+    let is_one_python = before.python == after.python;
+    if is_one_python {
+        assert_eq!(named, told_of, "{case}");
+    }
+    let are_all_met = before.unmet.is_empty() && after.unmet.is_empty() && is_one_python;
     for (file, name) in &merged {
         counted.merged += 1;
         // Of other names it depends on what else was moved beside them, and on what of that was met.

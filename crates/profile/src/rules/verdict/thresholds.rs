@@ -26,7 +26,7 @@ pub(super) const SPREAD_TEN_MAX: f64 = 0.5;
 pub(super) const TEN: usize = 10;
 /// A share exceeds those two when it does so by its margin of 95 %; of fewer samples than these it is taken as it is.
 pub(super) const MARGIN_SAMPLES_MIN: f64 = 200.0;
-/// The share of the time with work is close to a half within the margin of 95 % of the looks at threads, and within so much at least: programs that
+/// The share of the time with work is close to a half within the margin of 95 % of its ticks, and within so much at least: programs that
 /// work and wait in turns differ by that from run to run, however often they are looked at.
 pub(super) const WAITING_MARGIN_MIN: f64 = 0.03;
 /// Copies are worth a line from so many bytes on, and of all copied bytes a place has so much: at most five places.
