@@ -76,6 +76,8 @@ test("letters without a pause between them are one question", async () => {
         input.dispatchEvent(new InputEvent("input", { bubbles: true }));
       }
     });
+    // "12 of 12" ends like this: the address tells that the question was asked.
+    await page.waitForURL(({ search }) => search === "?q=tag%3Amain");
     await until(page, "[data-matched]", "2 of 12");
     assert.deepEqual(queries.filter((query) => query?.startsWith("t")), ["tag:main"]);
   });
