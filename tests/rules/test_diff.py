@@ -339,7 +339,7 @@ def test_a_time_of_one_recording_that_samples_miss_is_not_compared(workshop: Wor
     assert run.exit_code == 0, run.stderr
     blinded_ms = next(mark["at_ns"] for mark in run.profile()["marks"] if mark["kind"] == "masked") // 1_000_000
     # The first two seconds are before it, however late genba finds it.
-    times = ("--before-time=500ms..1500ms", f"--after-time={blinded_ms + 100}ms..{blinded_ms + 600}ms")
+    times = ("--before-time=1000ms..1500ms", f"--after-time={blinded_ms + 100}ms..{blinded_ms + 600}ms")
     page = json.loads(genba_said("diff", "--format", "json", "--weight", "cpu", *times, run.recording))
     assert not any(row["certain"] for row in [page["whole"], *page["differences"], *page["functions"]])
     assert page["comparable"] is False and "what is in no sample is in no row" in page["reason"], page["reason"]
