@@ -166,7 +166,9 @@ def record(genba: str, python: str, run: str, folder: Path, options: list[str]) 
     given = dict(word.split("=", 1) for word in words[: words.index("genba")])
     environment = {**os.environ, **given, "PYTHONPATH": os.pathsep.join(map(str, LIBRARIES)), "COLUMNS": str(COLUMNS)}
     command = [genba, "run", "--python", python, *options, *words[words.index("run") + 1 :]]
-    return subprocess.run(command, cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True).stderr
+    done = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 0, f"{run}: {done.returncode}\n{done.stderr}"
+    return done.stderr
 
 
 def sampled(genba: str, recording: Path) -> float:

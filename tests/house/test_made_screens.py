@@ -120,6 +120,8 @@ def test_what_a_run_prints_at_its_end(tmp_path: Path, monkeypatch: pytest.Monkey
     # A report in place of what the run prints is none of its lines.
     with pytest.raises(AssertionError, match="it prints its own screen"):
         made(str(tmp_path / "genba"), interpreter, "genba run app.py; genba report --limit 2")
+    with pytest.raises(AssertionError, match="genba run app.py: 1\nno such program"):
+        made(script(tmp_path / "fails", "echo no such program >&2; exit 1"), interpreter, "genba run app.py")
 
 
 def test_marks_of_a_recording_are_as_they_were() -> None:
