@@ -56,7 +56,12 @@ class Program:
                 yield run
             finally:
                 attached.send_signal(signal.SIGINT)
-                rest = attached.communicate(timeout=120)[1]
+                try:
+                    rest = attached.communicate(timeout=120)[1]
+                except subprocess.TimeoutExpired:
+                    # The end of the block waits for it without a limit.
+                    attached.kill()
+                    raise
         assert attached.returncode == 0, said + rest
         run.stderr = said + rest
         self.workshop.runs.append(run)
