@@ -5,7 +5,7 @@ nothing of that on a busy machine, where the sampler may get no CPU for as long 
 """
 
 LOOKS = '''
-import os
+import os, time
 
 def looks():
     """How often genba's thread has had a CPU; none where there is no such thread."""
@@ -21,9 +21,10 @@ def looks():
 class Looked:
     """Looks from now on. After a fork another thread of genba's begins its count anew."""
     def __init__(self):
-        self.last, self.count = looks(), 0
+        self.last, self.count, self.until = looks(), 0, time.monotonic() + 60
     def often(self, enough):
         now = looks()
+        assert now or time.monotonic() < self.until, "nothing tells of a look of genba's in a minute"
         self.count += now - self.last if now >= self.last else now
         self.last = now
         return self.count >= enough
