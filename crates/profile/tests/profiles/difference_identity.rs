@@ -51,6 +51,26 @@ fn a_loop_is_one_row_in_two_interpreters() {
     assert_eq!(rows(&of(1, "3.13.0", target), &of(2, "3.13.5", iterable)), apart);
 }
 
+/// Such as a tool of the system's, which the program starts: the rows of the program are those of one interpreter.
+#[test]
+fn a_helper_of_another_interpreter_leaves_the_rows_of_a_program() {
+    let of = |key: u32, python: &str, columns: &str| {
+        format!(
+            "process 7 {python} cwd=/app key={key}
+            main^1@app.py:2[{columns}] x900
+            main^1@app.py:3[8-17] x300
+            process 8 3.11.2 cwd=/app
+            tool^1@tool.py:2[4-9] x300
+            tool^1@tool.py:3[4-9] x300"
+        )
+    };
+    let (program, helper) = (["main +0 open"; 2], ["tool +0 open"; 2]);
+    assert_eq!(rows(&of(1, "3.13.0", "8-11"), &of(2, "3.13.5", "8-11")), [program, helper].concat());
+    // Of the program itself two interpreters are compared.
+    let of_two = rows(&of(1, "3.12.3", "8-11"), &of(2, "3.13.0", "15-22"));
+    assert_eq!(of_two, ["main +0 open", "tool +0 open", "tool +0 open"]);
+}
+
 /// `python -c` and `exec`: the longer table is that of another text.
 #[test]
 fn two_texts_of_one_name_are_not_compared() {

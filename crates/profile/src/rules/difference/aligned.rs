@@ -36,7 +36,7 @@ pub struct Site {
     pub function: String,
     pub instance: Instance,
     /// As it is in the file. None, too, where functions of one name are one, where only some recordings have the text of the file, and where
-    /// two CPythons compiled it.
+    /// other CPythons ran it in other recordings.
     pub line: Option<u32>,
     /// In all recordings.
     line_of_all: Option<Line>,

@@ -1,5 +1,5 @@
 //! Which functions of several recordings are the same, and which of their lines.
-//! Owns: that answer, made once for all recordings of a comparison. Never: looks at samples.
+//! Owns: that answer, made once for all recordings of a comparison. Never: looks at how much a sample weighs.
 
 mod bodies;
 mod extent;
@@ -8,6 +8,7 @@ pub mod homonyms;
 mod in_no_file;
 mod met_apart;
 mod moved_lines;
+mod pythons;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -16,9 +17,10 @@ use crate::rules::difference::same_code::bodies::Bodies;
 use crate::rules::difference::same_code::file_texts::FileTexts;
 pub use crate::rules::difference::same_code::file_texts::whole;
 use crate::rules::difference::same_code::homonyms::{FirstLines, Homonyms, Instance, names_of_several};
-use crate::rules::difference::same_code::in_no_file::{InNoFile, are_of_one_python};
+use crate::rules::difference::same_code::in_no_file::InNoFile;
 use crate::rules::difference::same_code::met_apart::met_apart;
 pub use crate::rules::difference::same_code::moved_lines::Line;
+use crate::rules::difference::same_code::pythons::of_other_pythons;
 use crate::tables::own_code::without_parts;
 use crate::tables::profile::{Function, Home, Profile};
 
@@ -29,7 +31,7 @@ pub struct SameCode {
     homonyms: Homonyms,
     in_no_file: InNoFile,
     bodies: Bodies,
-    /// Some recordings have their text, and others do not; or two CPythons compiled it.
+    /// Some recordings have their text, and others do not; or other CPythons ran it.
     half_known: HashSet<FileIndex>,
 }
 
@@ -76,10 +78,6 @@ impl SameCode {
 }
 
 fn half_known(runs: &[(&Profile, &HashMap<String, FileIndex>)]) -> HashSet<FileIndex> {
-    // What a loop does to get its next row is at its head in CPython 3.12, and at what it goes through in CPython 3.13.
-    if !are_of_one_python(runs) {
-        return runs.iter().flat_map(|(_, files)| files.values().copied()).collect();
-    }
     let (mut with, mut without) = (HashSet::new(), HashSet::new());
     for (profile, files) in runs {
         for (path, file) in *files {
@@ -88,5 +86,5 @@ fn half_known(runs: &[(&Profile, &HashMap<String, FileIndex>)]) -> HashSet<FileI
             of_file.insert(*file);
         }
     }
-    with.intersection(&without).copied().collect()
+    of_other_pythons(runs).into_iter().chain(with.intersection(&without).copied()).collect()
 }

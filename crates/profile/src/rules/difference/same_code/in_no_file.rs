@@ -51,7 +51,7 @@ impl InNoFile {
     }
 }
 
-/// Two CPythons make two tables of one text: of other lengths, and with other places for the same instruction.
+/// Two CPythons make two tables of one text, of other lengths.
 #[must_use]
 pub fn are_of_one_python(runs: &[(&Profile, &HashMap<String, FileIndex>)]) -> bool {
     let all = runs.iter().flat_map(|(profile, _)| profile.processes.iter());
@@ -92,7 +92,8 @@ fn lengths(
 }
 
 /// `3.13` of `3.13.0`.
-fn minor(version: &str) -> &str {
+#[must_use]
+pub fn minor(version: &str) -> &str {
     let mut dots = version.match_indices('.').map(|(at, _)| at);
     dots.nth(1).map_or(version, |at| &version[..at])
 }
