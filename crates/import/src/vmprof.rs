@@ -27,7 +27,7 @@ pub fn read(bytes: &[u8], room: Room) -> Result<Imported, Refused> {
     let mut builder = Builder::within(of_builder);
     let mut threads: HashMap<u64, u32> = HashMap::new();
     let mut clock = Clock::of(&log);
-    let mut last_ns = 0;
+    let length = Length::of(&log);
     // Most samples have a stack that came before.
     let mut leaves: HashMap<&[u8], Option<u32>> = HashMap::new();
     for stack in &log.stacks {
@@ -52,12 +52,12 @@ pub fn read(bytes: &[u8], room: Room) -> Result<Imported, Refused> {
             }
         };
         let time = clock.next(stack);
-        last_ns = time.at_ns.max(last_ns);
+        let at_ns = length.within(time.at_ns);
         if let Some(resident_kb) = stack.resident_kb.and_then(|resident_kb| u64::try_from(resident_kb).ok()) {
-            builder.resident(time.at_ns, resident_kb.saturating_mul(1024));
+            builder.resident(at_ns, resident_kb.saturating_mul(1024));
         }
         builder.not_sampled(time.cpu_over_ns, time.wall_over_ns);
-        let (cpu_ns, wall_ns, at_ns) = (time.cpu_ns, time.wall_ns, time.at_ns);
+        let (cpu_ns, wall_ns) = (time.cpu_ns, time.wall_ns);
         builder.sample(Sample { thread, leaf, ticks: 1, cpu_ns, wall_ns, at_ns })?;
     }
     let notes = log.notes.iter().cloned().chain(names.note()).collect();
@@ -69,17 +69,41 @@ pub fn read(bytes: &[u8], room: Room) -> Result<Imported, Refused> {
         argv: masking::masked(log.argv.as_deref()),
         ..proto::Start::default()
     };
-    // The wall clock may have been set back while the program ran, and the log of a program that was killed has no end.
-    let run_ns = log.run_us().map_or(0, |run_us| run_us.saturating_mul(1_000)).max(last_ns);
     Ok(Imported {
         words: words(&log, builder.samples() as u64),
         unknown: unknown(&log),
-        recording: builder.finish(bytes, start, run_ns),
+        recording: builder.finish(bytes, start, length.run_ns),
         faults: log.faults.clone(),
         notes,
         timeless: None,
         counts_calls: false,
     })
+}
+
+/// How long the program ran. The clock of its samples may be faster: that of the CPU is where the program used several cores.
+struct Length {
+    run_ns: u64,
+    /// When the last sample was, by the clock of the samples.
+    last_ns: u64,
+}
+
+impl Length {
+    fn of(log: &Log) -> Length {
+        let mut clock = Clock::of(log);
+        let last_ns = log.stacks.iter().map(|stack| clock.next(stack).at_ns).max().unwrap_or(0);
+        // The wall clock may have been set back while the program ran, and the log of a program that was killed has no end.
+        let run_ns = log.run_us().map_or(last_ns, |run_us| run_us.saturating_mul(1_000));
+        Length { run_ns, last_ns }
+    }
+
+    /// No sample is behind the end, and none of them is nearer to the others than in proportion.
+    fn within(&self, at_ns: u64) -> u64 {
+        if self.last_ns <= self.run_ns {
+            return at_ns;
+        }
+        let shorter = u128::from(at_ns) * u128::from(self.run_ns) / u128::from(self.last_ns);
+        u64::try_from(shorter).unwrap_or(self.run_ns)
+    }
 }
 
 /// `imported from vmprof (log format 7): one sample is one tick of 4.99 ms of CPU time; ran 215 ms; no states, no accounting`

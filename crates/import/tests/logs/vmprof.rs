@@ -1,7 +1,7 @@
 //! Logs that vmprof itself wrote, against what vmprof's own reader says of them (testdata/imports/README.md).
 //! The numbers here are that reader's: `read_profile(path).profiles`, names from `adr_dict`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::shown::{block, golden, leaves, samples, totals};
 use genba_format::laws;
@@ -144,16 +144,20 @@ fn the_clock_of_format_7_is_the_samples_time() {
     }
 }
 
+/// Where the log of `format-7-plain.vmprof` says when it began and when it ended: a marker, seconds, microseconds and a zone.
+fn begin_and_end(plain: &[u8]) -> (usize, usize) {
+    let end = plain.len() - 25;
+    let seconds = |at: usize| plain[at + 1..at + 9].try_into().map_or(0, u64::from_le_bytes);
+    let begin = (40..end).find(|at| plain[*at] == 6 && (1_000_000_000..3_000_000_000).contains(&seconds(*at)));
+    assert_eq!(plain[end], 3);
+    (begin.expect("when it began"), end)
+}
+
 /// The wall clock went back or did not move, or the log has no end: the samples have times of their own, at which they are compared.
 #[test]
 fn a_log_is_as_long_as_its_samples() {
     let plain = golden("format-7-plain.vmprof");
-    // A marker, seconds, microseconds and a zone.
-    let end = plain.len() - 25;
-    let seconds = |at: usize| plain[at + 1..at + 9].try_into().map_or(0, u64::from_le_bytes);
-    let begin = (40..end).find(|at| plain[*at] == 6 && (1_000_000_000..3_000_000_000).contains(&seconds(*at)));
-    let begin = begin.expect("when it began");
-    assert_eq!(plain[end], 3);
+    let (begin, end) = begin_and_end(&plain);
     let mut stood_still = plain.clone();
     stood_still.copy_within(begin + 1..begin + 17, end + 1);
     let mut went_back = plain.clone();
@@ -166,6 +170,28 @@ fn a_log_is_as_long_as_its_samples() {
         assert!(accounting.cpu_process_ns > 150_000_000, "{accounting:?}");
         assert!(imported.words.contains("; how long it ran is not told; "), "{}", imported.words);
     }
+}
+
+/// 208 ms of CPU in 60 ms: the program ran for no longer, and its samples are still at times of their own.
+#[test]
+fn a_program_of_several_cores_ran_for_no_longer_than_it_did() {
+    let mut bytes = golden("format-7-plain.vmprof");
+    let (begin, end) = begin_and_end(&bytes);
+    bytes.copy_within(begin + 1..begin + 17, end + 1);
+    let micros = u64::from_le_bytes(bytes[end + 9..end + 17].try_into().expect("eight bytes")) + 60_000;
+    bytes[end + 9..end + 17].copy_from_slice(&micros.to_le_bytes());
+    let imported = read(&bytes).expect("a log");
+    assert_eq!(laws::check(&imported.recording), []);
+    assert_eq!(block(&imported).header.end_ns, 60_000_000);
+    assert!(imported.words.contains("; ran 60 ms; "), "{}", imported.words);
+    let deltas = block(&imported).samples.as_ref().expect("samples").end_deltas_quanta();
+    let ends = deltas.scan(0, |end, delta| {
+        *end += delta;
+        Some(*end)
+    });
+    let ends: BTreeSet<i64> = ends.collect();
+    assert_eq!(ends.last(), Some(&(60_000_000 / 16_000)));
+    assert!(ends.len() > 30, "{ends:?}");
 }
 
 #[test]
