@@ -8,7 +8,8 @@ use std::path::Path;
 use genba_profile::shell;
 
 use tables::{
-    ATTACH, HEAP, NAMES, OF_A_PROCESS, OPTIONS, RECORDS, RUN, Renamed, STARTS_OR_ATTACHES, VALUES, VERB, VERBS,
+    ATTACH, HEAP, NAMES, OF_A_PROCESS, OPTIONS, RECORDS, RUN, RUN_ALLOC, RUN_ALLOC_APP, RUN_APP, Renamed,
+    STARTS_OR_ATTACHES, TOP, VALUES, VERB, VERBS,
 };
 
 /// What is said instead of clap's words.
@@ -39,11 +40,12 @@ fn hint_for(hint: &str, verb: &str, rest: &[String]) -> String {
     let number = || rest.first().map(String::as_str).filter(|word| is_number(word));
     match pid_in(rest).or_else(number) {
         // With py-spy one verb starts programs and attaches to processes.
-        Some(pid) if hint == RUN => attach(pid),
+        Some(pid) if hint == RUN || hint == RUN_APP => attach(pid),
+        // Of a process that runs, allocations cannot be recorded.
+        Some(pid) if hint == RUN_ALLOC || hint == RUN_ALLOC_APP => HEAP.replace("PID", pid),
+        Some(pid) if hint == TOP => filled(TOP, verb, pid),
         Some(pid) if hint.contains("PID") => hint.replace("PID", pid),
-        None if hint == HEAP && rest.iter().any(|word| begins(word)) => {
-            filled("genba run --alloc …", verb, &as_run_has_them(rest))
-        }
+        None if hint == HEAP && rest.iter().any(|word| begins(word)) => filled(RUN_ALLOC, verb, &as_run_has_them(rest)),
         _ if hint == RUN => filled(RUN, verb, &as_run_has_them(rest)),
         _ => filled(hint, verb, &rest.join(" ")),
     }
@@ -250,6 +252,7 @@ mod tests {
         assert_eq!(pid_in(&words("-- python app.py -p 80")), None);
         assert_eq!(pid_in(&words("--pid")), None);
     }
+
     #[test]
     fn what_is_offered_for_a_verb_is_what_genba_takes() {
         let hint = |line: &str| {
@@ -261,6 +264,11 @@ mod tests {
         assert_eq!(hint("memory app.py 9").as_deref(), Some("genba run --alloc app.py 9"));
         assert_eq!(hint("memory").as_deref(), Some("genba heap PID"));
         assert_eq!(hint("threads 12").as_deref(), Some("genba dump 12"));
+        assert_eq!(hint("alloc 12").as_deref(), Some("genba heap 12"));
+        assert_eq!(hint("alloc app.py").as_deref(), Some("genba run --alloc app.py"));
+        assert_eq!(hint("live --pid 12").as_deref(), Some("genba top 12"));
+        assert_eq!(hint("live app.genba").as_deref(), Some("genba top app.genba"));
+        assert_eq!(hint("perf record -g -p 12").as_deref(), Some("genba attach 12"));
         assert_eq!(
             hint("record -g -d 5 -- python app.py -g").as_deref(),
             Some("genba run --duration 5 -- python app.py -g")

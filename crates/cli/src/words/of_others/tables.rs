@@ -30,6 +30,10 @@ pub struct Renamed {
 pub const STARTS_OR_ATTACHES: &str = "`run` starts a program and records it, `attach` records one that runs";
 pub const ALLOCATES: &str = "`run --alloc` records what allocates, `heap` counts the objects of a process";
 pub const RUN: &str = "genba run …";
+pub const RUN_APP: &str = "genba run app.py";
+pub const RUN_ALLOC: &str = "genba run --alloc …";
+pub const RUN_ALLOC_APP: &str = "genba run --alloc app.py";
+pub const TOP: &str = "genba top …";
 pub const ATTACH: &str = "genba attach PID";
 pub const HEAP: &str = "genba heap PID";
 
@@ -80,13 +84,9 @@ pub const VERBS: &[Other] = &[
         why: "`heap` counts the objects of a process by class, `run --alloc` records what allocates",
         hint: HEAP,
     },
-    Other { words: &["alloc", "allocations"], why: ALLOCATES, hint: "genba run --alloc …" },
-    Other { words: &["memray"], why: ALLOCATES, hint: "genba run --alloc app.py" },
-    Other {
-        words: &["live", "watch"],
-        why: "`top` shows where the time goes while the program runs",
-        hint: "genba top …",
-    },
+    Other { words: &["alloc", "allocations"], why: ALLOCATES, hint: RUN_ALLOC },
+    Other { words: &["memray"], why: ALLOCATES, hint: RUN_ALLOC_APP },
+    Other { words: &["live", "watch"], why: "`top` shows where the time goes while the program runs", hint: TOP },
     Other {
         words: &["threads", "stack", "stacks", "backtrace", "pstack"],
         why: "`dump` shows what every thread of a process does now",
@@ -111,7 +111,7 @@ pub const VERBS: &[Other] = &[
         why: "`export` writes what speedscope reads",
         hint: "genba export --to speedscope …",
     },
-    Other { words: &["perf"], why: STARTS_OR_ATTACHES, hint: "genba run app.py" },
+    Other { words: &["perf"], why: STARTS_OR_ATTACHES, hint: RUN_APP },
     Other { words: &["version"], why: "it is an option", hint: "genba --version" },
 ];
 
