@@ -46,7 +46,7 @@ impl Keeper {
         };
         let key = self.store.content(sha256);
         if let Some(path) = self.store.file(&key) {
-            check_whole(recording, self.store.bytes_of(&key).await?.unwrap_or_default())?;
+            self.check_whole(recording, &key).await?;
             return Ok(Readable::Stored(path));
         }
         let (scratch, mut file) = self.scratch_file()?;
@@ -69,7 +69,7 @@ impl Keeper {
         let keys: Vec<Key> = match &recording.sha256 {
             Some(sha256) => {
                 let key = self.store.content(sha256);
-                check_whole(recording, self.store.bytes_of(&key).await?.unwrap_or_default())?;
+                self.check_whole(recording, &key).await?;
                 vec![key]
             }
             None => {
@@ -88,6 +88,15 @@ impl Keeper {
         let mut pieces = Box::pin(pieces);
         let first = pieces.try_next().await?;
         Ok(stream::iter(first.map(Ok::<_, Problem>)).chain(pieces))
+    }
+
+    async fn check_whole(&self, recording: &Recording, key: &Key) -> Result<(), Problem> {
+        let found_bytes = self.store.bytes_of(key).await?;
+        if found_bytes.is_none() {
+            // Then nothing is lost.
+            self.store.check_folder().await?;
+        }
+        check_whole(recording, found_bytes.unwrap_or_default())
     }
 
     /// A live recording is read each time it grows: each of its parts is opened once, by the first reading that wants it.
@@ -247,6 +256,21 @@ mod tests {
             let parts = chunks::of_recording(&keeper.database, &both.id).await.expect("parts");
             keeper.store.delete(&parts[0].object.as_str().into()).await.expect("it is deleted");
             assert_eq!(keeper.pieces(&both).await.err().map(|problem| problem.status), Some(500));
+        });
+    }
+
+    /// Somebody who pushes it again, as for a content that is lost, would get 503.
+    #[test]
+    fn what_is_in_a_folder_that_is_gone_is_not_lost() {
+        Keeper::in_new_folder(async |keeper| {
+            let recording = Recording { sha256: Some("5ea1".to_owned()), bytes: 3, ..keeper.begun().await };
+            keeper.store.put(&keeper.store.content("5ea1"), Bytes::from_static(b"one")).await.expect("it is put");
+            assert!(keeper.pieces(&recording).await.is_ok());
+            let within = keeper.store.folders().pop().expect("a folder");
+            let objects = within.parent().expect("the store");
+            std::fs::rename(objects, objects.with_extension("moved")).expect("it is moved");
+            assert_eq!(keeper.pieces(&recording).await.err().map(|problem| problem.status), Some(503));
+            assert_eq!(keeper.readable(&recording).await.err().map(|problem| problem.status), Some(503));
         });
     }
 

@@ -229,7 +229,7 @@ impl Store {
     }
 
     /// A folder that somebody moved, or that is no longer mounted, would list as empty, and a put would make another one in its place.
-    async fn check_folder(&self) -> Result<(), Problem> {
+    pub async fn check_folder(&self) -> Result<(), Problem> {
         let within = self.file(&self.key(&[CONTENT]));
         let Some(folder) = within.as_deref().and_then(Path::parent) else { return Ok(()) };
         match tokio::fs::metadata(folder).await.is_ok_and(|found| found.is_dir()) {
