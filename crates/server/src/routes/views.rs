@@ -14,6 +14,7 @@ use crate::routes::exchange::caller::Known;
 use crate::routes::shown::readable;
 use crate::routes::state::{AppState, Shared};
 use crate::storage::recordings::Recording;
+use crate::words::moment::{MINUTE_MS, now_ms};
 use crate::words::problem::Problem;
 
 /// All who open a link without a token: no token has this name, and so they leave room for those who have one.
@@ -23,13 +24,18 @@ const BINS: u32 = 100;
 const BINS_MAX: u32 = 1_000;
 /// A live recording grows so often. A page of one that has nothing yet is loaded again then.
 const GROWN_S: u32 = 1;
+/// What has nothing for so long has lost its program: a page that was left open would ask for days.
+const BEGUN_MS: u64 = 15 * MINUTE_MS.unsigned_abs();
 
 /// Asks the process that reads, about these recordings.
 pub async fn answered(keeper: &Keeper, ask: &Ask, recordings: &[&Recording]) -> Result<Answer, Problem> {
-    if recordings.iter().any(|recording| recording.bytes == 0) {
+    let empty = recordings.iter().filter(|recording| recording.bytes == 0);
+    if let Some(first_ms) = empty.map(|recording| recording.touched_ms).min() {
         let problem =
             Problem::conflict("nothing of this recording has arrived yet").hint("ask again when it has grown");
-        return Err(Problem { retry_after_s: Some(GROWN_S), ..problem });
+        // In both directions: a clock may have been set back since.
+        let is_new = now_ms().abs_diff(first_ms) < BEGUN_MS;
+        return Err(Problem { retry_after_s: is_new.then_some(GROWN_S), ..problem });
     }
     let contents: Vec<String> = recordings.iter().map(|recording| Keeper::content_name(recording)).collect();
     let names: Vec<&str> = contents.iter().map(String::as_str).collect();
@@ -179,6 +185,10 @@ mod tests {
             let ask = Ask::Tree { weight: None, inverted: false, min_share: None };
             let problem = answered(&keeper, &ask, &[&keeper.begun().await]).await.expect_err("it is empty");
             assert_eq!((problem.status, problem.retry_after_s), (409, Some(GROWN_S)));
+            let begun = keeper.begun().await;
+            let left = Recording { touched_ms: begun.touched_ms - 16 * MINUTE_MS, ..begun };
+            let problem = answered(&keeper, &ask, &[&left]).await.expect_err("it is empty");
+            assert_eq!((problem.status, problem.retry_after_s), (409, None));
         });
     }
 
