@@ -266,11 +266,14 @@ mod tests {
             let recording = Recording { sha256: Some("5ea1".to_owned()), bytes: 3, ..keeper.begun().await };
             keeper.store.put(&keeper.store.content("5ea1"), Bytes::from_static(b"one")).await.expect("it is put");
             assert!(keeper.pieces(&recording).await.is_ok());
+            let live = grown(&keeper, &keeper.begun().await, "one").await;
             let within = keeper.store.folders().pop().expect("a folder");
             let objects = within.parent().expect("the store");
             std::fs::rename(objects, objects.with_extension("moved")).expect("it is moved");
-            assert_eq!(keeper.pieces(&recording).await.err().map(|problem| problem.status), Some(503));
-            assert_eq!(keeper.readable(&recording).await.err().map(|problem| problem.status), Some(503));
+            for recording in [recording, live] {
+                assert_eq!(keeper.pieces(&recording).await.err().map(|problem| problem.status), Some(503));
+                assert_eq!(keeper.readable(&recording).await.err().map(|problem| problem.status), Some(503));
+            }
         });
     }
 

@@ -12,7 +12,7 @@ use futures_util::{StreamExt, stream};
 use object_store::aws::AmazonS3Builder;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path as Key;
-use object_store::{Error, ObjectStore, ObjectStoreExt, RetryConfig};
+use object_store::{Error, GetResult, ObjectStore, ObjectStoreExt, RetryConfig};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::Semaphore;
 use url::Url;
@@ -155,7 +155,7 @@ impl Store {
         file: &mut tokio::fs::File,
         mut seen: impl FnMut(&[u8]) + Send,
     ) -> Result<u64, Problem> {
-        let found = self.objects.get(key).await.map_err(|error| failed("get", &error))?;
+        let found = self.get(key).await?;
         let (mut pieces, mut bytes) = (found.into_stream(), 0);
         while let Some(piece) = pieces.next().await {
             let piece = piece.map_err(|error| failed("get", &error))?;
@@ -171,8 +171,21 @@ impl Store {
         &self,
         key: &Key,
     ) -> Result<impl futures_util::Stream<Item = Result<Bytes, Problem>> + Send + 'static + use<>, Problem> {
-        let found = self.objects.get(key).await.map_err(|error| failed("get", &error))?;
+        let found = self.get(key).await?;
         Ok(found.into_stream().map(|piece| piece.map_err(|error| failed("get", &error))))
+    }
+
+    async fn get(&self, key: &Key) -> Result<GetResult, Problem> {
+        match self.objects.get(key).await {
+            Ok(found) => Ok(found),
+            Err(error) => {
+                // What is in a folder that is gone is not lost.
+                if matches!(error, Error::NotFound { .. }) {
+                    self.check_folder().await?;
+                }
+                Err(failed("get", &error))
+            }
+        }
     }
 
     /// None: there is no such object.
