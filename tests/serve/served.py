@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from client import Client
+from ports import free_port
 from recording import binary
 
 STOP_SECONDS_MAX = 60
@@ -53,8 +54,9 @@ class Server:
         return "".join(path.read_text(errors="replace") for path in sorted(self.folder.glob("stderr-*")))
 
     def start(self, listen: str | None = None) -> "Server":
-        """On a port that is free, and on the same one when it is started again."""
+        """On a port that is free, and on the same one when it is started again: no connection of others may have it in between."""
         self.starts += 1
+        self.port = self.port or free_port()
         command = [str(binary()), "serve", "--listen", listen or f"127.0.0.1:{self.port}", *self.places, *self.flags]
         with (self.folder / f"stderr-{self.starts:03}").open("w") as stderr:
             self.process = subprocess.Popen(
