@@ -26,8 +26,8 @@ SLOWER = (
     "Where the sides are recorded in two ways, the slower one is recorded in the other way."
 )
 ADVISED = (
-    "The advice of the last line, followed, where the function with 60 % of the time takes 5 % longer: with as many recordings as it asks for,\n"
-    "and with as many as there were, each so much longer, up to eight times as long."
+    "The advice of the last line, followed, where the function with 60 % of the time takes 5 % longer. The first count is with as many recordings\n"
+    "as it asks for. The second one is with as many as there were, each so much longer, up to eight times as long."
 )
 
 
