@@ -5,6 +5,7 @@
 //! to the sum. From several recordings the second part is measured; a single one says nothing about it, so a fixed part is assumed.
 
 use crate::rules::difference::within_run::Sum;
+use crate::rules::difference::within_run::visits::Visits;
 use statrs::distribution::{ChiSquared, ContinuousCDF, Normal, StudentsT};
 
 /// Of comparisons of equal programs, those that find a difference in any row. Two thirds below the 5 % that are promised: runs are not always alike.
@@ -367,7 +368,8 @@ pub fn variance_of_unseen(one_sample: f64, compared: usize) -> f64 {
 /// What the samples of a run leave open that no other one is measured with: its calls may be as long as they like, and a few of them alike by
 /// chance.
 fn variance_of_single(sum: &Sum) -> f64 {
-    sum.visits.map_or(sum.variance, |visits| sum.variance.max(visits.variance * at_most(visits.freedom)))
+    let of_visits = |visits: Visits| (visits.variance * at_most(visits.freedom)).min(visits.variance_max);
+    sum.visits.map_or(sum.variance, |visits| sum.variance.max(of_visits(visits)))
 }
 
 fn mean(sums: &[Sum]) -> f64 {

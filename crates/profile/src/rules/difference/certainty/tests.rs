@@ -59,16 +59,20 @@ fn a_busy_machine_and_neighbours_may_differ_by_more() {
 
 #[test]
 fn a_single_run_is_as_uncertain_as_its_own_calls_and_several_are_measured() {
-    let with_visits = |runs: usize| {
+    let bounded = |runs: usize, variance_max: f64| {
         let mut row = sums(&vec![100.0; runs], &vec![140.0; runs], 0.0);
         let all = row.before.iter_mut().chain(&mut row.after);
-        all.for_each(|sum| sum.visits = Some(Visits { variance: 100.0, freedom: 8 }));
+        all.for_each(|sum| sum.visits = Some(Visits { variance: 100.0, freedom: 8, variance_max }));
         estimate(&row, 1).margin()
     };
+    let with_visits = |runs: usize| bounded(runs, f64::INFINITY);
     // Twice 100 × 2.293 and 5 % of 100 and of 140, 2.326 times.
     let one: f64 = 2.326 * (2.0 * 229.3 + 25.0 + 49.0 + 2.0 * 0.36_f64.powi(2)).sqrt();
     assert!((with_visits(1) - one).abs() < 0.1, "{} and {one}", with_visits(1));
     assert!(with_visits(3) < 2.0, "{}", with_visits(3));
+    // No more than there is of the rest of the run.
+    let of_rest: f64 = 2.326 * (2.0 * 9.0 + 25.0 + 49.0 + 2.0 * 0.36_f64.powi(2)).sqrt();
+    assert!((bounded(1, 9.0) - of_rest).abs() < 0.1, "{} and {of_rest}", bounded(1, 9.0));
 }
 
 #[test]

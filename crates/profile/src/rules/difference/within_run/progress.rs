@@ -89,7 +89,9 @@ impl Progress {
         }
         let own = variance_of_sum(bins);
         let variance = if self.bins >= BLOCKS_MIN * BINS_IN_BLOCK { own } else { own.max(independent) };
-        Sum { value, variance, visits: Visits::of(&bins[self.kept.clone()]) }
+        let variance_max = (self.whole - value).max(0.0).powi(2);
+        let visits = Visits::of(&bins[self.kept.clone()]).map(|visits| Visits { variance_max, ..visits });
+        Sum { value, variance, visits }
     }
 
     /// Adds the samples to the bins of a row.
@@ -161,6 +163,17 @@ mod tests {
         let whole = series(4000, &of(1.0));
         let variance = Progress::of(&whole, &whole, 1.0).sum(&series(2000, &of(0.5)), &mut Vec::new()).variance;
         assert!(variance < 1e-9, "{variance}");
+    }
+
+    /// Two cycles tell nothing about each other, but the row is nearly all of the run.
+    #[test]
+    fn a_row_loses_no_more_than_there_is_of_the_rest() {
+        let whole = series(400, &(0..100).map(|bin| (bin, 4.0)).collect::<Vec<_>>());
+        let row = (0..100).map(|bin| (bin, if [3, 4, 5, 70].contains(&bin) { 0.0 } else { 4.0 }));
+        let row = series(384, &row.collect::<Vec<_>>());
+        let sum = Progress::of(&whole, &whole, 1.0).sum(&row, &mut Vec::new());
+        let visits = sum.visits.expect("two cycles");
+        assert_eq!((visits.freedom, visits.variance_max), (1, 16.0 * 16.0));
     }
 
     #[test]

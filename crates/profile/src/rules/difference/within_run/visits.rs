@@ -12,6 +12,8 @@ pub struct Visits {
     pub variance: f64,
     /// Of the variance: cycles less one.
     pub freedom: usize,
+    /// What the variance is at most. A row that has nearly all of a run loses no more to the rest by chance than there is of it.
+    pub variance_max: f64,
 }
 
 /// A gap more than so many times as long as the longest other one is a phase without the row. Of gaps by chance (exponential), one of n + 1 is so with
@@ -38,7 +40,7 @@ impl Visits {
         let squares: f64 = beside.iter().map(|cycle| f64::powi(cycle.row - mean * cycle.bins as f64, 2)).sum();
         // Of all cycles, as if the one that is left out were like the others.
         let variance = squares * cycles.len() as f64 / beside.len().max(1) as f64;
-        (beside.len() > 1).then(|| Visits { variance, freedom: beside.len() - 1 })
+        (beside.len() > 1).then(|| Visits { variance, freedom: beside.len() - 1, variance_max: f64::INFINITY })
     }
 }
 
@@ -82,7 +84,10 @@ mod tests {
     fn a_cycle_has_more_or_less_of_a_row_than_its_length_tells() {
         // The mean is a half: cycles of 2, 4 and 4 bins with 1, 1 and 3 of the row.
         let bins = [1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0];
-        assert_eq!(Visits::of(&bins), Some(Visits { variance: 0.0 + 1.0 + 1.0, freedom: 2 }));
+        assert_eq!(
+            Visits::of(&bins),
+            Some(Visits { variance: 0.0 + 1.0 + 1.0, freedom: 2, variance_max: f64::INFINITY })
+        );
         // Where the run begins makes no difference.
         let mut turned = bins;
         for _ in 0..bins.len() {
