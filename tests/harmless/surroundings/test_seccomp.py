@@ -19,6 +19,7 @@ from tables_made import HASHES, share_of_whole
 CALLS = {
     "pread64": 17, "mremap": 25, "madvise": 28, "prctl": 157, "gettid": 186, "getdents64": 217, "clock_gettime": 228,
     "unshare": 272, "rt_tgsigqueueinfo": 297, "prlimit64": 302, "process_vm_readv": 310, "getrandom": 318, "close_range": 436,
+    "sched_setaffinity": 203, "sched_getaffinity": 204,
     "sched_setattr": 314, "sched_getattr": 315, "lseek": 8, "socket": 41, "readlink": 89, "readlinkat": 267, "getcwd": 79, "rt_sigtimedwait": 128, "timer_create": 222, "timer_settime": 223, "timer_delete": 226, "faccessat": 269, "faccessat2": 439, "fstatfs": 138, "mq_getsetattr": 245,
 }
 TOGETHER = [*CALLS, "close_range and unshare"]

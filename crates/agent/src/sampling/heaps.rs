@@ -60,6 +60,13 @@ impl Heaps {
         }
     }
 
+    /// Whether a tick may begin a walk.
+    #[must_use]
+    pub const fn are_walked(&self) -> bool {
+        let wishes = &self.wishes;
+        !wishes.out.is_empty() && (wishes.on_demand || wishes.every_ns.is_some() || wishes.resident_bytes.is_some())
+    }
+
     /// At each tick.
     pub fn go_on(&mut self, now_ns: u64, proc: Option<&Descriptor>) {
         if self.wishes.out.is_empty() || now_ns < self.looked_ns + LOOKED_EVERY_NS {

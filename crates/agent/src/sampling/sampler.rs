@@ -10,6 +10,7 @@ use crate::process::files_over_fork;
 use crate::process::life::LIFE;
 use crate::process::mailbox::{MAILBOX, Order, Posted};
 use crate::process::process_key::random_key;
+use crate::process::scheduling::Stay;
 use crate::process::session::Session;
 use crate::reading::modules::{self, nobody_walks};
 use crate::reading::stacks::Stacks;
@@ -102,6 +103,7 @@ pub struct Sampler {
     no_alarm: bool,
     /// What a signal costs the thread that gets it, once it was measured.
     echo_ns: Option<u64>,
+    stay: Stay,
     parked_at_ns: Option<u64>,
     /// It is parked for a system call that demands a single thread, not for a fork.
     aside: bool,
@@ -175,6 +177,7 @@ impl Sampler {
             alarm: None,
             no_alarm: false,
             echo_ns: None,
+            stay: Stay::default(),
             parked_at_ns: None,
             aside: false,
             is_child: false,
@@ -187,6 +190,7 @@ impl Sampler {
 
     /// The thread's whole life, or one piece of it between two forks.
     pub fn run(&mut self) -> ThreadEnd {
+        self.begin_anywhere();
         self.begin_if_born();
         self.remember_origin();
         let carried = files_over_fork::numbers();
@@ -238,6 +242,7 @@ impl Sampler {
             let stopped = self.was_stopped(slept_ns, due_ns, now_ns);
             self.schedule.tick_was_due(due_ns + late * self.schedule.interval_ns());
             self.tick(now_ns, if stopped { 0 } else { late });
+            self.go_beside(now_ns, if stopped { 0 } else { now_ns - due_ns });
             if self.tables.has_rows(self.session.rows_max) {
                 self.begin_segment();
             }

@@ -1,10 +1,12 @@
 //! When the sampler does what: ticks at random moments, rests of an idle program, blocks, refreshing what it knows.
 //! Owns: the moments at which each is due, and the free compiling of the start. Never: reads a clock, makes a system call.
 
+use beside::Beside;
 use block_times::{FLUSH_EVERY_NS, next_flush_ns};
 use others::Others;
 use pace::{Pace, Spent};
 
+pub mod beside;
 mod block_times;
 pub mod looks;
 pub mod others;
@@ -24,6 +26,7 @@ const UNWATCHED_NS_MAX: u64 = 16_000_000;
 pub struct Schedule {
     pub pace: Pace,
     pub others: Others,
+    pub beside: Beside,
     jitter: u64,
     /// When the present tick was due.
     due_ns: u64,
@@ -48,6 +51,7 @@ impl Schedule {
         Schedule {
             pace,
             others: Others::default(),
+            beside: Beside::default(),
             jitter: seed,
             due_ns: 0,
             stirred_ns: 0,

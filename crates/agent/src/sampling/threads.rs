@@ -4,6 +4,7 @@
 use crate::sampling::ledger::ended::Met;
 use crate::sampling::ledger::{Ledger, Moment};
 use crate::sampling::roster::Ids;
+use crate::sampling::schedule::beside::CallEnds;
 use crate::sampling::schedule::looks::Looks;
 use crate::sampling::steps::Step;
 use crate::system::descriptor::Descriptor;
@@ -28,6 +29,8 @@ pub struct OpenQuestion {
     pub files: u64,
     /// It was on no CPU then, though it could have run; and when the tick was due that found it so.
     pub queued: Option<(Turns, u64)>,
+    /// It ran on another CPU than the sampler.
+    pub elsewhere: bool,
     /// Its handler has begun and was waited for in vain: nobody waits for it again.
     pub held_up: bool,
 }
@@ -175,6 +178,7 @@ pub struct Thread {
     pub ledger: Ledger,
     pub looks: Looks,
     pub open: Option<OpenQuestion>,
+    pub call_ends: CallEnds,
     /// The callback that it was last seen in.
     pub step: Option<Step>,
     /// It has been seen in several.
@@ -208,6 +212,7 @@ impl Thread {
             ledger: Ledger::new(now_ns, cpu_ns),
             looks: Looks::new(now_ns),
             open: None,
+            call_ends: CallEnds::default(),
             step: None,
             has_stepped: false,
             masked_until_ns: 0,

@@ -48,10 +48,34 @@ pub fn began_realtime_ns() -> Option<u64> {
     clock_ns(libc::CLOCK_REALTIME)?.checked_sub(age_ns)
 }
 
-/// Field 22 of `stat`, of which the name in parentheses is field 2.
+/// Field 22 of `stat`.
 fn parse_began(stat: &[u8]) -> Option<u64> {
+    field(stat, 22)?.parse().ok()
+}
+
+/// Where and how a thread is scheduled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Scheduled {
+    /// That it is on, or was on last.
+    pub cpu: u32,
+    pub policy: i32,
+}
+
+/// By a thread's `stat`. `None`: it is gone.
+#[must_use]
+pub fn scheduled(folder: &Descriptor, stat: &CStr) -> Option<Scheduled> {
+    parse_scheduled(&read_whole(Some(folder), stat)?)
+}
+
+/// Fields 39 and 41 of `stat`.
+fn parse_scheduled(stat: &[u8]) -> Option<Scheduled> {
+    Some(Scheduled { cpu: field(stat, 39)?.parse().ok()?, policy: field(stat, 41)?.parse().ok()? })
+}
+
+/// A field of `stat` behind the second one, the name in parentheses.
+fn field(stat: &[u8], number: usize) -> Option<&str> {
     let close = stat.iter().rposition(|&byte| byte == b')')?;
-    std::str::from_utf8(stat.get(close + 2..)?).ok()?.split(' ').nth(22 - 3)?.parse().ok()
+    std::str::from_utf8(stat.get(close + 2..)?).ok()?.split_ascii_whitespace().nth(number - 3)
 }
 
 /// A whole small file of /proc, as bytes.
@@ -249,7 +273,10 @@ fn file_bytes(stat: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Call, ContainerLeft, Doing, began_realtime_ns, clock_ns, left_of_groups, parse_began, swapped_bytes};
+    use super::{
+        Call, ContainerLeft, Doing, Scheduled, began_realtime_ns, clock_ns, left_of_groups, parse_began,
+        parse_scheduled, swapped_bytes,
+    };
 
     #[test]
     fn the_nearest_limit_of_all_groups_counts() {
@@ -334,6 +361,13 @@ mod tests {
     fn reads_the_state_behind_an_odd_name() {
         assert_eq!(Doing::parse_stat(b"12 (a) R) S 1"), Some(Doing::AsleepUnseen));
         assert_eq!(Doing::parse_stat(b"12 (x) R 1"), Some(Doing::Runnable));
+    }
+
+    #[test]
+    fn reads_where_and_how_a_thread_is_scheduled() {
+        let stat = b"1 (a) 3) R 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 7 0 3 0\n";
+        assert_eq!(parse_scheduled(stat), Some(Scheduled { cpu: 7, policy: 3 }));
+        assert_eq!(parse_scheduled(b"12 (x) R 1"), None);
     }
 
     #[test]

@@ -35,7 +35,7 @@ const AGENT: &[Call] = calls![
     SYS_write SYS_lseek SYS_stat SYS_fstatfs SYS_fcntl SYS_flock SYS_getdents64 SYS_readlinkat SYS_faccessat SYS_faccessat2
     SYS_mkdir SYS_renameat SYS_unlinkat SYS_ftruncate SYS_fgetxattr
     // Who it is, and its limits.
-    SYS_getpid SYS_getppid SYS_getpgid SYS_getpgrp SYS_getuid SYS_geteuid SYS_getgid SYS_getegid SYS_kill SYS_prlimit64 SYS_prctl SYS_sched_getattr SYS_sched_setattr
+    SYS_getpid SYS_getppid SYS_getpgid SYS_getpgrp SYS_getuid SYS_geteuid SYS_getgid SYS_getegid SYS_kill SYS_prlimit64 SYS_prctl SYS_sched_getattr SYS_sched_setattr SYS_sched_setaffinity
     // A table of descriptors of its own.
     SYS_close_range SYS_unshare SYS_mq_getsetattr SYS_wait4
     // Clocks and waits.

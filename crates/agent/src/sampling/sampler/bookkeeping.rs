@@ -345,6 +345,7 @@ impl Sampler {
 
     /// After an order that made it look, or tell clocks, while it stands by: as before that.
     pub(super) fn keep_away(&mut self) {
+        self.go_anywhere();
         self.pause_ends();
         self.pause_counts();
         self.take_back(Refused::Unanswered);

@@ -24,6 +24,7 @@ use genba_signal::request::{Answer, POOL, Phase, Question, Reading};
 use genba_signal::rows::Registers;
 use genba_signal::unwind::NativeEnd;
 
+mod beside;
 mod own_stack;
 
 /// What was read of a thread that does not run.
@@ -170,7 +171,8 @@ impl Sampler {
         if !fitted::bears_signals(tid) {
             return self.refuse(index, Refused::NoSignalStack, 1);
         }
-        let queued = self.queued(index, cpu_ns);
+        let stands = proc::thread_cpu_ns(tid) == Some(cpu_ns);
+        let queued = if stands { self.queued(index) } else { None };
         let counts_beyond = self.recorder.depths.is_due(asked_ns);
         let question = Question { counts_beyond, ..self.question(tid) };
         // The lowest one: few buffers are ever touched.
@@ -189,8 +191,12 @@ impl Sampler {
             ticks: 1,
             files: self.stacks.loaded.generation(),
             queued,
+            elsewhere: !stands,
             held_up: false,
         });
+        if !stands {
+            self.asked_elsewhere(index, asked_ns);
+        }
         match signals::send(self.pid, tid, ticket.to_value()) {
             Ok(()) => {}
             Err(libc::ESRCH) => self.thread_ended(index, 0),
@@ -200,10 +206,8 @@ impl Sampler {
 
     /// For a thread that could run: its turns, when it is on no CPU at this moment. That may be since this thread took it, or
     /// since another did, long before the tick was due; once it has got one again the kernel tells.
-    fn queued(&self, index: usize, cpu_ns: u64) -> Option<(Turns, u64)> {
-        let (thread, tasks) = (&self.threads[index], self.tasks.as_ref()?);
-        let stands = proc::thread_cpu_ns(thread.tid) == Some(cpu_ns);
-        Some((stands.then(|| thread.turns_now(tasks.folder())).flatten()?, self.schedule.due_ns()))
+    fn queued(&self, index: usize) -> Option<(Turns, u64)> {
+        Some((self.threads[index].turns_now(self.tasks.as_ref()?.folder())?, self.schedule.due_ns()))
     }
 
     /// Whether the thread did not run when it was asked, but waited for a CPU, as far as the kernel tells. `began_tsc`: when it began to
@@ -256,6 +260,7 @@ impl Sampler {
         self.threads[index].open = None;
         let seen = self.node_of(answer, open.files);
         self.deep_seen(index, answer, seen);
+        self.answered_from(index, &open, answer);
         let (python_end, in_gc, context_version) = (answer.python_end, answer.in_gc, answer.context_version);
         self.note_too_many(python_end);
         let waited = self.waited_for_cpu(index, &open, answer.began_tsc);
