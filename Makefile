@@ -125,7 +125,7 @@ pictures: build web/node_modules ## put pictures of real pages into docs/picture
 
 # With UPDATE=1 the counts become rows of docs/measured.md, also where one is below the bound.
 steady: build ## how often each of some 45 slow programs gets the same verdict; RUNS (20), ONLY; UPDATE=1
-	@make/prepare.sh tools compiled
+	@make/prepare.sh tools compiled_all
 	$(if $(UPDATE),: > build/steady.jsonl)
 	@failed=0; $(if $(UPDATE),GENBA_FIGURES=$(CURDIR)/build/steady.jsonl )python3 benches/judged/steady.py $(GENBA) \
 	$$(for minor in 3.13 3.11; do ls $$HOME/.pyenv/versions/$$minor.*/bin/python3 | tail -n 1; done) || failed=1; \

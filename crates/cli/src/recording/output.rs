@@ -175,10 +175,9 @@ fn create_as_asked(holds: Holds, path: &Path, is_forced: bool, words: &[&OsStr])
         return Err(refused("- is no file").detail(why).hint(hint));
     }
     if let Some(then) = of_others::ending(path).filter(|_| holds == Holds::Recording) {
-        let recording = path.with_extension(holds.ending());
-        return Err(
-            refused("that is the name of something else").hint(format!("-o {}; {then}", shell::path(&recording)))
-        );
+        let (recording, ending) = (path.with_extension(holds.ending()), of_others::shown_ending(path));
+        return Err(refused(&format!("the name of a recording does not end in {ending}"))
+            .hint(format!("-o {}; {then}", shell::path(&recording))));
     }
     let mut replaced = None;
     if let Ok(found) = fs::symlink_metadata(path) {

@@ -81,8 +81,11 @@ pub fn export(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if let Some(output) = arguments.output.as_deref()
         && let Some(hint) = of_others::not_exported(output, &arguments.recordings.words())
     {
-        let output = output.display();
-        return Err(Failure::usage(format!("cannot export to {output}: that is the name of something else")).hint(hint));
+        let (ending, output) = (of_others::shown_ending(output), output.display());
+        return Err(Failure::usage(format!(
+            "cannot export to {output}: no format of genba export has the ending {ending}"
+        ))
+        .hint(hint));
     }
     let to = arguments.to.ok_or_else(no_format)?;
     if to == ExportFormat::Json && (arguments.weight.is_some() || arguments.threads) {

@@ -150,7 +150,12 @@ pub fn not_exported(name: &Path, recordings: &str) -> Option<String> {
     }
 }
 
-/// A name for a recording that is the name of something else.
+/// `.html`, as a message shows it.
+pub fn shown_ending(name: &Path) -> String {
+    format!(".{}", name.extension().unwrap_or_default().display())
+}
+
+/// A name for a recording that is one of a page, a picture or another format: what makes these.
 pub fn ending(name: &Path) -> Option<&'static str> {
     const MADE_LATER: [&str; 11] =
         ["html", "htm", "svg", "png", "pdf", "json", "txt", "folded", "collapsed", "speedscope", "prof"];

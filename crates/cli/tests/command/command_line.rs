@@ -241,7 +241,7 @@ fn words_of_other_profilers() {
         exit code 2
         stdout
         stderr
-          error: cannot write the recording profile.svg: that is the name of something else
+          error: cannot write the recording profile.svg: the name of a recording does not end in .svg
           hint: -o profile.genba; then genba html makes a page of it
     "#]],
     );
@@ -251,7 +251,7 @@ fn words_of_other_profilers() {
         exit code 2
         stdout
         stderr
-          error: cannot write the recording out/flame.json: that is the name of something else
+          error: cannot write the recording out/flame.json: the name of a recording does not end in .json
           hint: -o out/flame.genba; then genba export --to FORMAT writes it in another format
     "#]],
     );

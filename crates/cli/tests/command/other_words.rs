@@ -72,13 +72,13 @@ fn a_page_is_no_export() {
     let told: Vec<String> = lines.iter().map(|line| format!("$ genba {line}\n{}", said(&sandbox, line))).collect();
     expect![[r#"
         $ genba export --to collapsed -o out.html app.genba
-        error: cannot export to out.html: that is the name of something else
+        error: cannot export to out.html: no format of genba export has the ending .html
         hint: genba html -o out.html app.genba
         $ genba export --to speedscope -o out.svg app.genba
-        error: cannot export to out.svg: that is the name of something else
+        error: cannot export to out.svg: no format of genba export has the ending .svg
         hint: genba html --open writes a page with the call tree; flame graph tools read --to collapsed
         $ genba export -o out.html
-        error: cannot export to out.html: that is the name of something else
+        error: cannot export to out.html: no format of genba export has the ending .html
         hint: genba html -o out.html
         $ genba report --format html app.genba
         error: invalid value 'html' for '--format <FORMAT>'
