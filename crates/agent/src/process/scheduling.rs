@@ -37,7 +37,7 @@ pub fn ask() {
         unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
     }
     let is_short = policy == libc::SCHED_OTHER && self::attributes().is_some_and(|now| now.sched_runtime == SLICE_NS);
-    MAY_STAY.store(is_short && knows_cpus(), SeqCst);
+    MAY_STAY.store(is_short && Cpus::now().is_some() && knows_cpus(), SeqCst);
 }
 
 /// Of the calling thread.
@@ -104,11 +104,14 @@ impl Cpus {
 /// The one CPU that the calling thread is bound to, if it is.
 #[derive(Default, Debug)]
 pub enum Stay {
-    #[default]
     Anywhere,
     /// And where it may run otherwise.
-    On { cpu: u32, home: Cpus },
+    On {
+        cpu: u32,
+        home: Cpus,
+    },
     /// It is forbidden, or others choose this thread's CPUs, too.
+    #[default]
     Never,
 }
 
@@ -177,7 +180,7 @@ mod tests {
             println!("one CPU: nothing to choose");
             return;
         };
-        let mut stay = Stay::default();
+        let mut stay = Stay::Anywhere;
         stay.leave();
         assert_eq!(Cpus::now().as_ref(), Some(&home), "it was nowhere else");
         for cpu in [first, second, second] {
@@ -199,7 +202,7 @@ mod tests {
     fn a_thread_goes_nowhere_where_it_may_not_run() {
         let home = Cpus::now().unwrap();
         let elsewhere = (0..8_192).find(|&cpu| !home.has(cpu)).unwrap();
-        let mut stay = Stay::default();
+        let mut stay = Stay::Anywhere;
         for cpu in [elsewhere, 100_000] {
             assert!(!stay.on(cpu));
             assert_eq!(Cpus::now().as_ref(), Some(&home));

@@ -190,8 +190,8 @@ impl Sampler {
 
     /// The thread's whole life, or one piece of it between two forks.
     pub fn run(&mut self) -> ThreadEnd {
-        self.begin_anywhere();
         self.begin_if_born();
+        self.begin_anywhere();
         self.remember_origin();
         let carried = files_over_fork::numbers();
         if !descriptor::own_table(carried) {
@@ -242,7 +242,7 @@ impl Sampler {
             let stopped = self.was_stopped(slept_ns, due_ns, now_ns);
             self.schedule.tick_was_due(due_ns + late * self.schedule.interval_ns());
             self.tick(now_ns, if stopped { 0 } else { late });
-            self.go_beside(now_ns, if stopped { 0 } else { now_ns - due_ns });
+            self.go_beside(now_ns, if stopped || slept_ns >= due_ns { 0 } else { now_ns - due_ns });
             if self.tables.has_rows(self.session.rows_max) {
                 self.begin_segment();
             }

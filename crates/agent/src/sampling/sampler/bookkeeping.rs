@@ -229,6 +229,7 @@ impl Sampler {
         if loaded.is_compiled() && !loaded.is_outdated() {
             return self.stacks.free_retired();
         }
+        self.go_anywhere();
         self.compile_until(self.schedule.compile_until_ns(now_ns));
     }
 

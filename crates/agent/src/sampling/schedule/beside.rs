@@ -3,11 +3,13 @@
 //! every few microseconds would seem to be always in them. A timer's interrupt on the thread's own CPU meets each part of it as often as it runs.
 //! Owns: which threads are such, by their answers, and when genba's thread goes there and back. Never: makes a system call. Partner: sampler/looks/beside.rs.
 
-/// What one answer at the end of a system call counts, and what one elsewhere takes away: with one in nine the sum stays as it is.
+/// What one answer at the end of a system call counts, and what one elsewhere takes away: with one in nine the sum stays as it is on average.
 const AT_END: u32 = 8;
 const ELSEWHERE: u32 = 1;
-/// Three soon after each other are enough.
-const ENOUGH: u32 = 3 * AT_END;
+/// Chance alone makes no such sum of one in twenty.
+const ENOUGH: u32 = 10 * AT_END;
+/// After the ten seconds half as many tell.
+const KEPT: u32 = ENOUGH / 2;
 /// So long a thread is taken for such a one; then a few signals from another CPU tell whether it still is.
 const BESIDE_NS: u64 = 10_000_000_000;
 /// It moves at most this often. Where several such threads run at once, each has its turn.
@@ -31,9 +33,14 @@ impl CallEnds {
         }
         self.sum += AT_END;
         if self.sum >= ENOUGH {
-            self.sum = ENOUGH - AT_END;
+            self.sum = KEPT;
             self.until_ns = now_ns + BESIDE_NS;
         }
+    }
+
+    /// It cannot wait beside this one.
+    pub const fn forget(&mut self) {
+        (self.sum, self.until_ns) = (0, 0);
     }
 
     /// Until when genba's thread waits beside it.
@@ -93,6 +100,12 @@ impl Beside {
         }
     }
 
+    /// It has left by itself.
+    pub const fn left(&mut self) {
+        self.wanted = None;
+        self.until_ns = 0;
+    }
+
     /// It cannot be there, or does harm: not for a while.
     pub const fn gives_up(&mut self, now_ns: u64) -> Move {
         self.until_ns = 0;
@@ -118,22 +131,44 @@ mod tests {
 
     #[test]
     fn a_thread_is_found_by_its_answers() {
-        assert_eq!([1, 2, 4, 8].map(found), [Some(3), Some(8), Some(20), Some(136)]);
+        assert_eq!([1, 2, 4, 8].map(found), [Some(10), Some(24), Some(64), Some(584)]);
         assert_eq!([9, 100, 2_000].map(found), [None; 3]);
+    }
+
+    /// Of ten million answers in random order.
+    #[test]
+    fn a_thread_that_makes_few_such_calls_is_left_alone() {
+        let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut found = |percent: u64, answers: u64| {
+            let mut ends = CallEnds::default();
+            (0..answers).position(|_| {
+                random ^= random << 13;
+                random ^= random >> 7;
+                random ^= random << 17;
+                ends.answered(random % 100 < percent, BEGAN_NS);
+                ends.beside_until_ns(BEGAN_NS).is_some()
+            })
+        };
+        assert_eq!(found(4, 10_000_000), None);
+        assert!(found(30, 1_000).is_some());
     }
 
     #[test]
     fn it_is_asked_from_another_cpu_now_and_then() {
         let mut ends = CallEnds::default();
-        (0..3).for_each(|_| ends.answered(true, BEGAN_NS));
+        (0..10).for_each(|_| ends.answered(true, BEGAN_NS));
         let until_ns = BEGAN_NS + BESIDE_NS;
         assert_eq!(ends.beside_until_ns(until_ns - 1), Some(until_ns));
         assert_eq!(ends.beside_until_ns(until_ns), None);
-        ends.answered(true, until_ns);
-        assert_eq!(ends.beside_until_ns(until_ns), Some(until_ns + BESIDE_NS), "one more is enough");
-        (0..20).for_each(|_| ends.answered(false, until_ns + BESIDE_NS));
-        ends.answered(true, until_ns + BESIDE_NS);
+        (0..5).for_each(|_| ends.answered(true, until_ns));
+        assert_eq!(ends.beside_until_ns(until_ns), Some(until_ns + BESIDE_NS), "half as many are enough");
+        (0..40).for_each(|_| ends.answered(false, until_ns + BESIDE_NS));
+        (0..9).for_each(|_| ends.answered(true, until_ns + BESIDE_NS));
         assert_eq!(ends.beside_until_ns(until_ns + BESIDE_NS), None);
+        ends.answered(true, until_ns + BESIDE_NS);
+        assert!(ends.beside_until_ns(until_ns + BESIDE_NS).is_some());
+        ends.forget();
+        assert_eq!(ends, CallEnds::default());
     }
 
     #[test]

@@ -58,9 +58,13 @@ impl Sampler {
             Move::None => {}
             Move::Back => self.stay.leave(),
             Move::To(number) => {
-                if !self.is_beside(number) {
+                let is_beside = self.is_beside(number);
+                if self.stay.is_never() {
                     self.schedule.beside.gives_up(now_ns);
-                    self.stay.leave();
+                } else if !is_beside
+                    && let Some(thread) = self.threads.iter_mut().find(|thread| thread.number == number)
+                {
+                    thread.call_ends.forget();
                 }
             }
         }
@@ -77,7 +81,7 @@ impl Sampler {
     }
 
     pub(in crate::sampling::sampler) fn go_anywhere(&mut self) {
-        self.schedule.beside = Beside::default();
+        self.schedule.beside.left();
         self.stay.leave();
     }
 
