@@ -2,7 +2,7 @@
 those of untuned.py; each is recorded RUNS times (20) on each interpreter. A row a program, as soon as it is known.
 
 With GENBA_FIGURES set, each row is also a JSON line there, as those of `make bench`: make/measured.py makes a row of docs/measured.md of it.
-Owns: how often is enough. argv: the command and the interpreters. ONLY: programs with this word in their names. Never: says whether a verdict is
+Owns: how often is enough, and which verdicts are the same. argv: the command and the interpreters. ONLY: programs with this word in their names. Never: says whether a verdict is
 right (the tests do), or tries again. The exit code is 1 where one is below the bound.
 """
 
@@ -25,6 +25,18 @@ import machine  # noqa: E402
 RUNS = int(os.environ.get("RUNS", "20"))
 # Of 20 runs 19.
 SAME_MIN = 0.95
+# How wide the same place is: they count as one verdict where they name the same function, as the rules have it (`kind` in rules/verdict.rs).
+WIDTHS = ("one place", "one line", "one function")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    name: str
+    function: str | None
+
+    @property
+    def means(self) -> str:
+        return f"one: {self.function}" if self.name in WIDTHS else self.name
 
 
 @dataclass(frozen=True)
@@ -62,9 +74,9 @@ def main(genba: str, pythons: list[str]) -> int:
             continue
         for python in pythons:
             version = said([python, "-c", "import platform; print(platform.python_version())"]).strip()
-            verdicts = Counter(verdict(genba, python, program) for _ in range(RUNS))
-            words = ", ".join(f"`{one}` {times}" for one, times in verdicts.most_common())
-            most = max(verdicts.values())
+            verdicts = [verdict(genba, python, program) for _ in range(RUNS)]
+            words = ", ".join(f"`{name}` {times}" for name, times in Counter(verdict.name for verdict in verdicts).most_common())
+            most = max(Counter(verdict.means for verdict in verdicts).values())
             print(f"| `{name}` | {version} | {words} | {most} |", flush=True)
             write_down(name, version, words, most)
             if most < SAME_MIN * RUNS:
@@ -81,7 +93,7 @@ def write_down(name: str, version: str, words: str, most: int) -> None:
             file.write(json.dumps({**line, "soak": False, "commit": machine.commit()}, ensure_ascii=False) + "\n")
 
 
-def verdict(genba: str, python: str, program: Program) -> str:
+def verdict(genba: str, python: str, program: Program) -> Verdict:
     minor = ".".join(said([python, "-c", "import platform; print(platform.python_version())"]).split(".")[:2])
     libraries = [ROOT / "build/compiled" / minor, ROOT / "build/tools/site-packages"]
     environment = {**os.environ, **dict(program.environment), "PYTHONPATH": ":".join(map(str, libraries))}
@@ -89,7 +101,8 @@ def verdict(genba: str, python: str, program: Program) -> str:
         recording = f"{folder}/steady.genba"
         command = [genba, "run", "--quiet", "--python", python, "-o", recording, str(ROOT / f"tests/{program.path}.py"), *program.arguments]
         subprocess.run(command, check=True, cwd=folder, env=environment, stdout=subprocess.DEVNULL)
-        return json.loads(said([genba, "report", "--format", "json", recording]))["verdict"]["name"]
+        told = json.loads(said([genba, "report", "--format", "json", recording]))["verdict"]
+        return Verdict(told["name"], next((place["function"] for place in told["places"]), None))
 
 
 def said(command: list[str]) -> str:

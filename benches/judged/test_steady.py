@@ -13,8 +13,8 @@ GENBA = """#!/bin/sh
 [ "$1" = report ] || exit 0
 echo >> "$0.calls"
 case $(($(wc -l < "$0.calls") % 3)) in
-    0) echo '{"verdict": {"name": "gc"}}';;
-    *) echo '{"verdict": {"name": "one place"}}';;
+    0) echo '{"verdict": {"name": "gc", "places": []}}';;
+    *) echo '{"verdict": {"name": "one place", "places": [{"function": "hours"}]}}';;
 esac
 """
 
@@ -46,3 +46,9 @@ def test_a_verdict_that_changes_is_named(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(steady, "RUNS", 2)
     assert steady.main(str(script), [sys.executable]) == 0
     assert capsys.readouterr().out.endswith("below 95%: none\n")
+
+
+def test_the_width_of_a_place_is_no_other_verdict_but_another_function_is() -> None:
+    place, line = steady.Verdict("one place", "step"), steady.Verdict("one line", "step")
+    assert place.means == line.means != steady.Verdict("one line", "main").means
+    assert steady.Verdict("gc", "step").means == steady.Verdict("gc", "main").means != line.means
