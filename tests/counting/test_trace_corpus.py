@@ -107,6 +107,7 @@ tests/programs/same_names.py lambdas 1
 tests/programs/same_names.py dispatched 3
 tests/programs/shared_leaf.py 0.005
 tests/programs/sort_in_sub.py 0.005
+tests/programs/system_calls.py getppid 1
 tests/programs/traced.py
 tests/verdicts/fixed_gc_heavy.py 5
 tests/verdicts/fixed_healthy.py 2

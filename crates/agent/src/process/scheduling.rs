@@ -60,13 +60,13 @@ fn knows_cpus() -> bool {
 /// 8,192, as many as any kernel is built for.
 const CPU_WORDS: usize = 128;
 
-/// CPUs that a thread may run on.
+/// CPUs that a thread may run on. No memory is taken for them: there may be none.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Cpus(Box<[u64; CPU_WORDS]>);
+pub struct Cpus([u64; CPU_WORDS]);
 
 impl Cpus {
     fn none() -> Cpus {
-        Cpus(Box::new([0; CPU_WORDS]))
+        Cpus([0; CPU_WORDS])
     }
 
     fn only(cpu: u32) -> Cpus {
@@ -81,15 +81,14 @@ impl Cpus {
     fn now() -> Option<Cpus> {
         let mut now = Cpus::none();
         // SAFETY: the kernel writes at most so many bytes, and tells how many.
-        let written =
-            unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, size_of_val(&*now.0), now.0.as_mut_ptr()) };
+        let written = unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, size_of_val(&now.0), now.0.as_mut_ptr()) };
         (written > 0).then_some(now)
     }
 
     /// False: the kernel, or a filter, forbids it.
     fn set(&self) -> bool {
         // SAFETY: the kernel reads so many bytes.
-        unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, size_of_val(&*self.0), self.0.as_ptr()) == 0 }
+        unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, size_of_val(&self.0), self.0.as_ptr()) == 0 }
     }
 
     fn has(&self, cpu: u32) -> bool {
@@ -103,6 +102,7 @@ impl Cpus {
 
 /// The one CPU that the calling thread is bound to, if it is.
 #[derive(Default, Debug)]
+#[allow(clippy::large_enum_variant)] // there is one, in the sampler
 pub enum Stay {
     Anywhere,
     /// And where it may run otherwise.
