@@ -61,7 +61,9 @@ def agrees(row: dict, known: float, lost: float = 0) -> bool:
 def test_what_a_function_asks_for(workshop: Workshop, kind: str) -> None:
     made, known = run(workshop, kind)
     page = made.report_json("--weight", "allocated", "--by", "function")
-    assert known <= page["allocated_bytes"] <= known + BESIDE_MAX, "the count misses nothing, and has nothing twice"
+    # What the program asks for until genba counts, which on a busy machine is long.
+    waits_bytes = row_of(made, "waits_for_genba")["allocated_bytes"]
+    assert known <= page["allocated_bytes"] <= known + BESIDE_MAX + waits_bytes, "the count misses nothing, and has nothing twice"
     assert agrees(row_of(made, f"of_{kind}"), known * in_samples(made)), row_of(made, f"of_{kind}")
 
 
