@@ -29,14 +29,14 @@ static MAY_STAY: AtomicBool = AtomicBool::new(false);
 pub fn ask() {
     // SAFETY: a number, for the calling thread.
     unsafe { libc::syscall(libc::SYS_prctl, libc::PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0) };
-    let Some(mut attributes) = attributes() else { return };
-    let policy = attributes.sched_policy as i32;
+    let Some(mut wanted) = attributes() else { return };
+    let policy = wanted.sched_policy as i32;
     if [libc::SCHED_OTHER, libc::SCHED_BATCH].contains(&policy) {
-        attributes.sched_runtime = SLICE_NS;
-        // SAFETY: the kernel reads the structure, whose size stands in it.
-        unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
+        wanted.sched_runtime = SLICE_NS;
+        // SAFETY: the kernel reads the structure, which says how long it is.
+        unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const wanted, 0) };
     }
-    let is_short = policy == libc::SCHED_OTHER && self::attributes().is_some_and(|now| now.sched_runtime == SLICE_NS);
+    let is_short = policy == libc::SCHED_OTHER && attributes().is_some_and(|now| now.sched_runtime == SLICE_NS);
     MAY_STAY.store(is_short && Cpus::now().is_some() && knows_cpus(), SeqCst);
 }
 

@@ -8,7 +8,7 @@ use crate::sampling::threads::OpenQuestion;
 use crate::system::proc::{Scheduled, scheduled};
 use crate::system::tasks;
 use genba_python::memory::{Address, Memory};
-use genba_signal::memory::{Blocks, ByKernel, Guarded};
+use genba_signal::memory::Guarded;
 use genba_signal::request::{Answer, Reading};
 
 /// The instruction, as the low bytes of a word.
@@ -37,15 +37,11 @@ impl Sampler {
         began_ns.is_some_and(|began_ns| began_ns < open.asked_ns + INTERRUPT_NS_MAX)
     }
 
-    /// Where the thread goes on is right behind a system call.
+    /// Where the thread goes on is right behind a system call. A handler that may not read with guard tells no time either: `is_soon` says no.
     fn is_behind_a_call(&self, answer: &Answer) -> bool {
-        let Some(leaf) = answer.native[..answer.native_len].first() else { return false };
-        let before = Address(leaf.pc.wrapping_sub(2));
-        let word = match self.reading() {
-            Reading::Guarded => Guarded.word(before),
-            Reading::ByKernel => ByKernel::new(self.pid, &Blocks::zeroed()).word(before),
-        };
-        word.is_ok_and(|word| word as u16 == SYSCALL)
+        let leaf = answer.native[..answer.native_len].first().filter(|_| self.reading() == Reading::Guarded);
+        let before = leaf.map(|leaf| Guarded.word(Address(leaf.pc.wrapping_sub(2))));
+        before.is_some_and(|word| word.is_ok_and(|word| word as u16 == SYSCALL))
     }
 
     /// After a tick, which came so late.
