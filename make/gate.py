@@ -143,7 +143,8 @@ def read_nextest(log: str, name: str) -> Outcome:
 
 
 def message_of(fault: xml.etree.ElementTree.Element) -> str:
-    return " ".join((fault.get("message") or fault.text or "").split())
+    # Of a test that was ended because it took too long nextest says the type alone.
+    return " ".join((fault.get("message") or fault.text or fault.get("type") or "").split())
 
 
 def read_node(log: str, name: str) -> Outcome:

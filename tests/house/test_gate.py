@@ -111,13 +111,17 @@ def test_what_nextest_writes(room: Path) -> None:
     report.write_text(
         '<testsuites><testsuite name="genba-names::bin/x"><testcase name="words::a"/>'
         '<testcase name="words::b"><failure message="left: 1&#10;right: 2"/></testcase>'
-        '<testcase name="words::c"><flakyFailure message="late"/></testcase></testsuite></testsuites>'
+        '<testcase name="words::c"><flakyFailure message="late"/></testcase>'
+        '<testcase name="words::d"><flakyFailure type="test timeout"/></testcase></testsuite></testsuites>'
     )
     again = "build/tools/bin/cargo-nextest nextest run -E 'binary_id(genba-names::bin/x) and test(={})'"
     assert gate.read_nextest("", "rust") == Outcome(
-        Counts(2, 1, 0),
+        Counts(3, 1, 0),
         (Failure("genba-names::bin/x words::b", "left: 1 right: 2", again.format("words::b")),),
-        (Failure("genba-names::bin/x words::c", "late", again.format("words::c")),),
+        (
+            Failure("genba-names::bin/x words::c", "late", again.format("words::c")),
+            Failure("genba-names::bin/x words::d", "test timeout", again.format("words::d")),
+        ),
     )
 
 

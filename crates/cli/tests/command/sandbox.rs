@@ -23,8 +23,9 @@ pub struct Sandbox {
 pub const RECORD: &str = r#"out=${GENBA_SESSION#*;out=}; cat "$HOME/block" >> "${out%%;*}""#;
 
 /// HOLD, then traps, then `echo ready`, then WAIT: a script that waits, with its traps at work, until the pipe of
-/// `Sandbox::silent_pipe` is dropped. Nothing is started after `ready`, so that a signal finds only the script itself.
-pub const HOLD: &str = r#"cat "$HOME/silent" > /dev/null 2>&1 & held=$!"#;
+/// `Sandbox::silent_pipe` is dropped. Nothing is started after `ready`, so that a signal finds only the script itself. The script opens the pipe, and
+/// before RECORD: what a test sees of the recording, it sees with the pipe open. Opened after it is dropped, it would be waited for without an end.
+pub const HOLD: &str = r#"exec 9< "$HOME/silent"; cat <&9 > /dev/null 2>&1 & held=$!"#;
 pub const WAIT: &str = "while :; do wait $held; [ $? -gt 128 ] || break; done";
 
 impl Sandbox {

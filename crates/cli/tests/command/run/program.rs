@@ -178,7 +178,7 @@ fn signals_sent_to_genba_reach_the_program() {
     for signal in ["INT", "TERM", "HUP", "QUIT", "USR1", "USR2"] {
         sandbox.script(
             "bin/program",
-            &format!("{RECORD}\n{HOLD}\ntrap 'echo got {signal}; exit 5' {signal}\necho ready\n{WAIT}"),
+            &format!("{HOLD}\n{RECORD}\ntrap 'echo got {signal}; exit 5' {signal}\necho ready\n{WAIT}"),
         );
         let _silent = sandbox.silent_pipe();
         let mut genba = sandbox.genba(&["run", "-q", "program"]).stdout(Stdio::piped()).spawn().expect("genba starts");

@@ -11,7 +11,7 @@ use expect_test::expect;
 #[test]
 fn the_recording_is_live_while_the_program_runs_and_sealed_at_its_end() {
     let (sandbox, played) = (Sandbox::new("run-push"), Played::start(&[]));
-    sandbox.script("bin/program", &format!("{RECORD}\n{HOLD}\n{WAIT}\nexit 3"));
+    sandbox.script("bin/program", &format!("{HOLD}\n{RECORD}\n{WAIT}\nexit 3"));
     let silent = sandbox.silent_pipe();
     let words = ["run", "--push", &played.address, "program"];
     let genba = sandbox.genba(&words).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("genba starts");
@@ -162,7 +162,7 @@ fn an_address_with_a_secret_is_refused_before_the_program_starts() {
 fn a_recording_that_somebody_seals_meanwhile_is_begun_anew_once() {
     let (sandbox, played) = (Sandbox::new("run-push-sealed"), Played::start(&[]));
     let more = "while [ ! -e \"$HOME/sealed\" ]; do sleep 0.05; done";
-    sandbox.script("bin/program", &format!("{RECORD}\n{HOLD}\n{more}\n{RECORD}\n{WAIT}\nexit 3"));
+    sandbox.script("bin/program", &format!("{HOLD}\n{RECORD}\n{more}\n{RECORD}\n{WAIT}\nexit 3"));
     let silent = sandbox.silent_pipe();
     let words = ["run", "-q", "--push", &played.address, "program"];
     let genba = sandbox.genba(&words).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("genba starts");
@@ -193,7 +193,7 @@ fn a_recording_that_somebody_seals_meanwhile_is_begun_anew_once() {
 #[test]
 fn a_server_that_takes_nothing_and_is_not_sealed_is_asked_again_after_waits() {
     let sandbox = Sandbox::new("run-push-stuck");
-    sandbox.script("bin/program", &format!("{RECORD}\n{HOLD}\n{WAIT}\nexit 3"));
+    sandbox.script("bin/program", &format!("{HOLD}\n{RECORD}\n{WAIT}\nexit 3"));
     let stuck = Fault::Answer("409 Conflict", "Upload-Offset: 0\r\nUpload-Complete: ?0\r\n", "");
     let played = Played::start(&[("PATCH", stuck.clone()), ("PATCH", stuck)]);
     let silent = sandbox.silent_pipe();

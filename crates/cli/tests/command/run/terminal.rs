@@ -48,7 +48,7 @@ fn line_of(reader: &mut impl BufRead) -> String {
 fn the_first_ctrl_c_is_the_programs_and_arrives_once() {
     let sandbox = Sandbox::new("ctrl-c");
     let _silent = sandbox.silent_pipe();
-    sandbox.script("bin/program", &format!("{RECORD}\n{HOLD}\ntrap 'echo got it; exit 5' INT\necho ready\n{WAIT}"));
+    sandbox.script("bin/program", &format!("{HOLD}\n{RECORD}\ntrap 'echo got it; exit 5' INT\necho ready\n{WAIT}"));
     let mut terminal = Terminal::start(&sandbox, &["run", "-q", "program"]);
     let mut output = BufReader::new(terminal.genba.stdout.take().expect("piped"));
     assert_eq!(line_of(&mut output), "ready\n");
