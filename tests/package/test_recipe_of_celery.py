@@ -13,7 +13,7 @@ import pytest
 from inside import Inside
 from inside import inside as inside  # noqa: PLC0414  (fixture)
 from recipes import COMES_UP_SECONDS, TOOLS, block, commands, environment, follow, of_a_run, running, types, watches
-from recording import Workshop
+from recording import Workshop, genba_said
 from running_program import until
 
 TASKS = """
@@ -79,10 +79,13 @@ def test_a_worker_and_what_it_did(tmp_path: Path, shell: dict[str, str]) -> None
     [command] = [command for command in commands("celery") if command.startswith("genba run ")]
     assert command.endswith(WORKER)
     with running(shlex.split(command), tmp_path, shell) as process:
-        for count in (40_000, 40_001):
+        # Longer than from one block to the next: celery may kill its processes at the end, which on a busy machine takes what they have not written.
+        for count in (100_000, 100_001):
             sends(f"total.delay({count})", tmp_path, shell)
         assert until(lambda: len(list(tmp_path.glob("total-*"))) == 2, COMES_UP_SECONDS), (tmp_path / "said").read_text()
         ends(process, tmp_path)
+    worked = genba_said("report", "--by", "function", "--limit", "0", "--weight", "cpu", tmp_path / "worker.genba")
+    assert "total" in worked, f"{worked}\n{(tmp_path / 'said').read_text()}"
     readers = [command for command in commands("celery") if " worker.genba" in command and not command.startswith("genba run")]
     assert len(readers) == 4
     said = follow(readers, tmp_path, shell)
