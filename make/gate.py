@@ -144,7 +144,8 @@ def read_nextest(log: str, name: str) -> Outcome:
 
 def message_of(fault: xml.etree.ElementTree.Element) -> str:
     # Of a test that was ended because it took too long nextest says the type alone.
-    return " ".join((fault.get("message") or fault.text or fault.get("type") or "").split())
+    said = (" ".join((text or "").split()) for text in (fault.get("message"), fault.text, fault.get("type")))
+    return next(filter(None, said), "")
 
 
 def read_node(log: str, name: str) -> Outcome:

@@ -112,7 +112,7 @@ def test_what_nextest_writes(room: Path) -> None:
         '<testsuites><testsuite name="genba-names::bin/x"><testcase name="words::a"/>'
         '<testcase name="words::b"><failure message="left: 1&#10;right: 2"/></testcase>'
         '<testcase name="words::c"><flakyFailure message="late"/></testcase>'
-        '<testcase name="words::d"><flakyFailure type="test timeout"/></testcase></testsuite></testsuites>'
+        '<testcase name="words::d"><flakyFailure type="test timeout">\n<system-out>running</system-out>\n</flakyFailure></testcase></testsuite></testsuites>'
     )
     again = "build/tools/bin/cargo-nextest nextest run -E 'binary_id(genba-names::bin/x) and test(={})'"
     assert gate.read_nextest("", "rust") == Outcome(
