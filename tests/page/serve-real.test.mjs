@@ -114,7 +114,8 @@ test("the list, a search, a recording, a deep link and a comparison", async () =
     await page.keyboard.press("c");
     await page.waitForURL(/\/compare\//);
     await painted(page);
-    assert.match(await words(page, ".compare-verdict"), /^B (takes|differs)/);
+    const verdict = await words(page, ".compare-verdict");
+    assert.match(verdict, /^B (takes|differs)/, verdict);
   });
 });
 
