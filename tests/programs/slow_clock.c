@@ -1,6 +1,6 @@
 /* A clock as on a machine without a vDSO for it: each reading makes system calls. Preloaded.
  * At the end it appends two numbers of nanoseconds of CPU to the file that SLOW_CLOCK_SPENT names: what was spent in its readings, but for the way
- * into the first call of each and the way out of the last one; and what one call of each took.
+ * into the first call of each and the way out of the last one; and what one call of each reading took.
  * One reading in sixteen is timed. A look at the thread's CPU clock makes the kernel ask whether the thread's turn is over (docs/limits.md): looks in
  * each reading would draw samples to it, and what comes right behind the first look of a timed one is not counted. */
 #define _GNU_SOURCE
@@ -17,7 +17,7 @@
 #endif
 enum { TIMED_EACH = 16, LOOKS = 3 };
 
-static long long readings, timed, timed_ns, call_ns, look_ns = 1000000;
+static long long readings, timed_ns, look_ns = 1000000;
 
 static long long thread_ns(void) {
     struct timespec now;
@@ -38,13 +38,10 @@ int clock_gettime(clockid_t clock, struct timespec *now) {
     long long second = thread_ns();
     int result = calls_of(clock, now, READINGS - LOOKS);
     long long third = thread_ns();
-    /* From one look to the next it takes one call of theirs, where nothing comes between. */
+    __atomic_fetch_add(&timed_ns, third - second, __ATOMIC_RELAXED);
+    /* The least is what a look itself takes: nothing came between two of them. */
     if (second - first < __atomic_load_n(&look_ns, __ATOMIC_RELAXED))
         __atomic_store_n(&look_ns, second - first, __ATOMIC_RELAXED);
-    long long took = third - second - __atomic_load_n(&look_ns, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&timed, 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&timed_ns, took * (READINGS - 1) / (READINGS - LOOKS), __ATOMIC_RELAXED);
-    __atomic_fetch_add(&call_ns, took / (READINGS - LOOKS), __ATOMIC_RELAXED);
     return result;
 }
 
@@ -58,8 +55,10 @@ static void __attribute__((destructor)) tell(void) {
     const char *path = getenv("SLOW_CLOCK_SPENT");
     FILE *file = path ? fopen(path, "a") : NULL;
     if (file) {
-        double times = timed ? (double)readings / timed : 0;
-        fprintf(file, "%.0f %.0f\n", timed_ns * times, call_ns * times);
+        long long timed = readings / TIMED_EACH;
+        double calls = (double)timed * (READINGS - LOOKS);
+        double call_ns = timed ? (timed_ns - timed * look_ns) / calls : 0;
+        fprintf(file, "%.0f %.0f\n", readings * call_ns * (READINGS - 1), readings * call_ns);
         fclose(file);
     }
 }
