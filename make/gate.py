@@ -150,8 +150,12 @@ def message_of(fault: xml.etree.ElementTree.Element) -> str:
 
 def read_node(log: str, name: str) -> Outcome:
     count = lambda word: sum(map(int, re.findall(rf"^(?:#|ℹ) {word} (\d+)$", log, re.MULTILINE)))
-    files = re.findall(r"^test at (\S+?\.test\.mjs):\d+:\d+\n(.*)", log, re.MULTILINE)
-    failures = {file: Failure(f"web {file}", words.strip(), f"cd web && node --test {shlex.quote(file)}") for file, words in files}
+    # The name of each test that failed and why, up to where in the file that was.
+    found = re.findall(r"^test at (\S+?\.test\.mjs):\d+:\d+\n(.*(?:\n(?!test at |\s+at ).*)*)", log, re.MULTILINE)
+    told: dict[str, list[str]] = {}
+    for file, words in found:
+        told.setdefault(file, []).append(" ".join(words.split()))
+    failures = {file: Failure(f"web {file}", " ".join(words), f"cd web && node --test {shlex.quote(file)}") for file, words in told.items()}
     is_whole = re.search(r"^(?:#|ℹ) tests \d+$", log, re.MULTILINE) is not None
     return Outcome(Counts(count("pass"), count("fail"), count("skipped")), tuple(failures.values()), is_whole=is_whole)
 

@@ -129,12 +129,17 @@ def test_what_node_writes(tmp_path: Path) -> None:
     """By what `npm test` asks it to write: without that, node 20 writes another form into a file than on a terminal."""
     script = json.loads((REPOSITORY / "web/package.json").read_text())["scripts"]["test"]
     [reporter] = re.findall(r"--test-reporter=\S+", script)
-    (tmp_path / "one.test.mjs").write_text('import { test } from "node:test";\ntest("a page", () => {});\ntest("no page", () => { throw new Error("none"); });\n')
+    (tmp_path / "one.test.mjs").write_text(
+        'import assert from "node:assert/strict"; import { test } from "node:test";\ntest("a page", () => {});\n'
+        'test("no page", () => { throw new Error("none"); });\ntest("another page", () => assert.match("B is\\nmore", /less/));\n'
+    )
     wrote = subprocess.run(["node", "--test", reporter, "one.test.mjs"], cwd=tmp_path, capture_output=True, text=True)
     made = gate.read_node(wrote.stdout, "web")
-    assert wrote.returncode != 0 and made.counts == Counts(1, 1, 0)
+    assert wrote.returncode != 0 and made.counts == Counts(1, 2, 0)
     [failure] = made.failures
-    assert failure.test.endswith("one.test.mjs") and failure.message.startswith("✖ no page") and failure.command.startswith("cd web && node --test "), failure
+    assert failure.test.endswith("one.test.mjs") and failure.command.startswith("cd web && node --test "), failure
+    because = r"✖ no page \([\d.]+ms\) Error: none ✖ another page \([\d.]+ms\) AssertionError .* /less/\. Input: 'B is\\nmore'"
+    assert re.fullmatch(because, failure.message), failure
 
 
 def test_each_part_needs_parts_that_are_there() -> None:

@@ -114,8 +114,7 @@ test("the list, a search, a recording, a deep link and a comparison", async () =
     await page.keyboard.press("c");
     await page.waitForURL(/\/compare\//);
     await painted(page);
-    const verdict = await words(page, ".compare-verdict");
-    assert.match(verdict, /^B (takes|differs)/, verdict);
+    assert.match(await words(page, ".compare-verdict"), /^B (takes|differs)/);
   });
 });
 
