@@ -129,8 +129,8 @@ test("a program that mostly collects, opened: the view GC has the share that the
   await closed(page);
 });
 
-// All that grows behind the first heap, and is in the last one: what is imported meanwhile, on a slow machine behind the first heap, too, is little beside it.
-// Where genba keeps no heap, the program ends all the same, and the page lacks them.
+// The leak begins when genba has kept a heap, and is in the last one. On a slow machine imports go on behind the first heap, too: they are little beside it.
+// Where genba keeps no heap, the program ends after a minute, and the page lacks them.
 const LEAK = `
 import glob, time
 class Leak: pass
@@ -142,7 +142,7 @@ def wait_for(count):
         time.sleep(0.02)
 wait_for(1)
 kept += [Leak() for _ in range(100_000)]
-# One may have begun before.
+# The next one may have begun before.
 wait_for(heaps() + 2)
 `;
 
