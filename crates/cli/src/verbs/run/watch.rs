@@ -1,6 +1,6 @@
 //! What runs below the program, watched from outside: a Python that genba's library is not in is no part of the recording, and nobody else says so.
-//! Owns: what it reads of /proc, ten times a second at most and for at most a hundredth of a CPU. Never: signals, stops or waits for a process; looks into
-//! one that has the library.
+//! Owns: what it reads of /proc, ten times a second at most and, beyond `LENT`, for at most a hundredth of a CPU. Never: signals, stops or waits for a
+//! process; looks into one that has the library.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -20,8 +20,10 @@ use crate::recording::monotonic_ns;
 use crate::recording::session::Session;
 
 const PAUSE_MIN: Duration = Duration::from_millis(100);
-/// A pause is so many times as long as the look before it took.
+/// Pauses are so many times as long as what it takes of a CPU to look.
 const PAUSE_PER_LOOK: u32 = 100;
+/// So much CPU may be taken before its pauses: the first look into a Python takes some milliseconds, and what it uses next is not to be missed.
+const LENT: Duration = Duration::from_millis(30);
 /// A program without a Python may load one later.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 /// More processes than that are not looked at.
@@ -64,11 +66,11 @@ impl Watch {
         let (end, ended) = channel::<()>();
         let thread = std::thread::spawn(move || {
             let mut looks = Looks { roots: vec![pid], known: HashMap::new(), sighted: Sighted::default() };
-            let mut pause = Duration::ZERO;
+            let (mut pause, mut budget) = (Duration::ZERO, Budget::default());
             while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
-                let began = Instant::now();
+                let began = cpu_of_this_thread();
                 looks.look();
-                pause = PAUSE_MIN.max(began.elapsed() * PAUSE_PER_LOOK);
+                pause = budget.pause_after(pause, cpu_of_this_thread().saturating_sub(began));
             }
             looks.look();
             looks.sighted
@@ -79,6 +81,21 @@ impl Watch {
     pub fn end(self) -> Sighted {
         drop(self.end);
         self.thread.join().unwrap_or_default()
+    }
+}
+
+/// What it took of a CPU to look, and not what was waited for one: on a busy machine it looks as often.
+#[derive(Default)]
+struct Budget {
+    /// CPU that was taken and has not had its pauses.
+    owed: Duration,
+}
+
+impl Budget {
+    /// `paused`: before the look, which took `cpu`.
+    fn pause_after(&mut self, paused: Duration, cpu: Duration) -> Duration {
+        self.owed = self.owed.saturating_sub(paused / PAUSE_PER_LOOK) + cpu;
+        PAUSE_MIN.max(self.owed.saturating_sub(LENT) * PAUSE_PER_LOOK)
     }
 }
 
@@ -259,13 +276,40 @@ fn library(pid: u32, name: &str) -> Library {
 
 /// Of the clock that `/proc/PID/stat` tells beginnings by.
 fn now_ns() -> u64 {
-    let now = clock_gettime(ClockId::Boottime);
-    u64::try_from(now.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
+    u64::try_from(time_of(ClockId::Boottime).as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn cpu_of_this_thread() -> Duration {
+    time_of(ClockId::ThreadCPUTime)
+}
+
+fn time_of(clock: ClockId) -> Duration {
+    Duration::try_from(clock_gettime(clock)).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{parsed, stat};
+    use std::time::Duration;
+
+    use super::{Budget, LENT, PAUSE_MIN, PAUSE_PER_LOOK, parsed, stat};
+
+    #[test]
+    fn a_look_that_takes_long_delays_none_but_many_of_them_have_their_pauses() {
+        let [short, long] = [200, 7_000].map(Duration::from_micros);
+        let mut budget = Budget::default();
+        assert_eq!([long, short, short].map(|cpu| budget.pause_after(PAUSE_MIN, cpu)), [PAUSE_MIN; 3]);
+        let (mut taken, mut passed, mut pause) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
+        let mut budget = Budget::default();
+        for _ in 0..1_000 {
+            passed += pause;
+            pause = budget.pause_after(pause, long);
+            taken += long;
+            assert!(taken <= LENT + long + passed / PAUSE_PER_LOOK, "{taken:?} of {passed:?}");
+        }
+        // And what was not taken is not saved up.
+        budget.pause_after(Duration::from_secs(3_600), Duration::ZERO);
+        assert_eq!(budget.pause_after(PAUSE_MIN, LENT * 2), LENT * PAUSE_PER_LOOK);
+    }
 
     #[test]
     fn stat_is_read_whatever_the_name() {
