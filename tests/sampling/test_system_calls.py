@@ -7,11 +7,15 @@ import pytest
 from figures import Figure
 from profile_tables import RUNNING
 from recording import Workshop
+from soak import SOAK
 
 pytestmark = pytest.mark.measures
 
 # In a virtual machine, signals from another CPU gave these calls up to 0.65 and 0.46 beyond their true share.
-BEYOND_MAX = 0.15
+BEYOND_MAX = 0.06
+# Where the program's slice is the kernel's own, of 1.4 ms with two CPUs, genba's thread waits in the last 0.1 ms of it, up to such a call.
+BEYOND_MAX_OF_SHORT_SLICES = 0.15
+LONG_SLICE_MS = "20"
 ROUNDS = "250"
 
 # Makes system calls until genba's thread may run on one CPU only, then none until it may run on as many as before; looks at that now and then.
@@ -46,15 +50,26 @@ print(json.dumps([cpus, before, bound, looked(cpus, sums), len(os.sched_getaffin
 
 @pytest.mark.parametrize("call", ["getppid", "process_time"])
 def test_short_system_calls_have_their_share(workshop: Workshop, figure: Figure, call: str) -> None:
-    run = workshop.run(workshop.program("tests/programs/system_calls.py"), call, ROUNDS, flags=("--rate", "1000"))
+    judge(workshop, figure, call, (LONG_SLICE_MS,), BEYOND_MAX)
+
+
+@pytest.mark.skipif(not SOAK, reason="make soak: where other programs use the machine, the slices are what the kernel makes of them")
+def test_a_call_that_ends_slices(workshop: Workshop, figure: Figure) -> None:
+    """A look at a CPU clock tells the kernel that a slice is over (docs/limits.md)."""
+    judge(workshop, figure, "process_time", (), BEYOND_MAX_OF_SHORT_SLICES)
+
+
+def judge(workshop: Workshop, figure: Figure, call: str, slice_ms: tuple[str, ...], beyond_max: float) -> None:
+    run = workshop.run(workshop.program("tests/programs/system_calls.py"), call, ROUNDS, *slice_ms, flags=("--rate", "1000"))
     assert run.exit_code == 0, run.stderr
     measured_ns = run.answer()
     true = measured_ns["alone"] / measured_ns["mixed"]
     rows = [row for row in run.profile().rows() if row.state in RUNNING and "mixed" in row.names()]
     in_calls_ns = sum(row.cpu_ns for row in rows if any(call in name for name in row.names()))
     seen = in_calls_ns / sum(row.cpu_ns for row in rows)
-    figure(f"{call}: share of its samples beyond the true one", seen - true, f"of {true:.3f}", bound=BEYOND_MAX)
-    assert seen - true <= BEYOND_MAX, f"{seen:.3f} of {true:.3f}"
+    slices = f"slices of {slice_ms[0]} ms" if slice_ms else "the kernel's slices"
+    figure(f"{call}, {slices}: share of its samples beyond the true one", seen - true, f"of {true:.3f}", bound=beyond_max)
+    assert seen - true <= beyond_max, f"{seen:.3f} of {true:.3f}"
 
 
 @pytest.mark.skipif(
