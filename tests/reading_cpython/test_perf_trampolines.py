@@ -90,8 +90,11 @@ def test_the_stacks_are_whole(with_trampolines: Workshop, name: str, option: str
 
 
 def test_turned_on_and_off(with_trampolines: Workshop) -> None:
-    run = with_trampolines.run(with_trampolines.write("on_and_off.py", TURNED_ON_AND_OFF), "0.3", flags=RATE)
-    assert run.exit_code == 7, run.stderr
+    program = with_trampolines.write("on_and_off.py", TURNED_ON_AND_OFF)
+    # While genba compiles the interpreter's unwind rows, C stacks end early. The first run leaves them to the second (docs/limits.md).
+    left = with_trampolines.run(program, "0.3", flags=RATE)
+    run = with_trampolines.run(program, "0.3", flags=RATE)
+    assert (left.exit_code, run.exit_code) == (7, 7), run.stderr
     stacks = check_stacks(run)
     called = [[frame.name for frame in stack.frames if frame.kind == "python"] for stack in stacks]
     own = [names for names in called if "work" in names]
