@@ -254,7 +254,7 @@ def test_the_closing_report_follows_what_is_set_for_reports(tmp_path: Path) -> N
     followed = genba(tmp_path, *run, variables=cache).stderr
     assert "\nweight: samples\n" in followed and "builtin_sum" not in followed, followed
     # Most of it passes through the call of `work`, and nothing ends there.
-    rows = re.findall(r"^ *(\d+\.\d) %  +\d+ \(self (\d+)\)  (.*)$", followed, re.MULTILINE)
+    rows = re.findall(r"^ *(\d+\.\d) %  +[\d,]+ \(self ([\d,]+)\)  (.*)$", followed, re.MULTILINE)
     assert rows and rows[0][1:] == ("0", "app.py:4 <module>    work()"), followed
     assert all(float(share) >= 50 for share, *_ in rows), followed
     assert followed.startswith(genba(tmp_path, "report", "app-2.genba", "--limit", "5").stdout), followed
