@@ -52,7 +52,8 @@ class FailuresAtOnce:
             append(Path(os.environ["GENBA_TIMES"]), {"test": report.nodeid, "seconds": round(self.seconds.pop(report.nodeid), 2)})
         if report.failed:
             crash = getattr(report.longrepr, "reprcrash", None)
-            message = self.both_ends(crash.message if crash else str(report.longrepr))
+            # A message begins with what the test shows, often the same for each of its assertions.
+            message = self.both_ends(f"{Path(crash.path).name}:{crash.lineno}: {crash.message}" if crash else str(report.longrepr))
             if "GENBA_FAILED" in os.environ:
                 append(Path(os.environ["GENBA_FAILED"]), {"test": report.nodeid, "message": message})
             terminal.write_line(f"\n{report.nodeid}, {report.when}: {message}")
