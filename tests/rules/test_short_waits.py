@@ -9,6 +9,7 @@ from contextlib import nullcontext
 import pytest
 
 from busy import busy
+from disturbed import RUNS_MAX, was_disturbed
 from inside import Inside
 from inside import inside as inside  # noqa: PLC0414  (fixture)
 from recording import Run, Workshop
@@ -60,16 +61,7 @@ def recorded(workshop: Workshop, machine: str, program: str, *arguments: str) ->
     return run
 
 
-# A quiet machine that was not, by the recording's own count of late ticks: such a run is repeated where its verdict is another one.
-LATE_MAX = 0.03
-RUNS_MAX = 5
-
-
-def was_disturbed(run: Run) -> bool:
-    accounting = run.profile()["accounting"]
-    return accounting["dropped"].get("late", 0) > LATE_MAX * accounting["ticks"]
-
-
+# A run that was disturbed is repeated where its verdict is another one.
 def waiting(workshop: Workshop, machine: str, *arguments: str) -> tuple[Run, str]:
     """A run of short_waits.py and its screen, whose verdict is `waiting`."""
     for _ in range(RUNS_MAX if machine == "quiet" else 1):

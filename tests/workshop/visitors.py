@@ -65,6 +65,8 @@ class View:
         before = self.sockets()
         for path in paths:
             self.connect(self.asks(path)).close()
+        # The server takes its connections in order: behind this answer it has taken all of those.
+        assert self.answer("/wrong-secret/")[0] == 404
         until(lambda: self.sockets() <= before)
 
     @contextlib.contextmanager
