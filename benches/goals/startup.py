@@ -1,7 +1,7 @@
 """Start-up: what `genba run` adds to short programs, from start to end, beside what -X importtime adds.
 
 Owns: four programs. `python -c pass`, with everything cached; a shell that starts it ten times, for what a process costs; imports of pandas and of
-sympy with an empty cache folder, again, and with a cache folder that earlier rounds have filled.
+sympy with an empty cache folder, again, and with a cache folder that earlier rounds have filled, beside what signals at genba's rate add that do nothing.
 """
 
 import shlex
@@ -23,6 +23,8 @@ PROCESS_CPU_MS_MAX = 10
 PROCESSES = 10
 # Each with an empty cache folder, which takes seconds.
 ROUNDS_OF_IMPORT_MAX = 10
+# A second, as genba begins.
+RATE = 1_000
 IMPORTED = {"pandas": ways.PEERS / "pandas", "sympy": ways.PEERS / "packages"}
 
 
@@ -93,8 +95,8 @@ def of_import(options: Namespace, folder: Path, package: str) -> list[Row]:
     own.mkdir()
     packages.symlink_to(IMPORTED[package])
 
-    def within(cache: Path, command: list[str]) -> list[str]:
-        return ["env", f"PYTHONPATH={packages}", f"XDG_CACHE_HOME={cache}", *command]
+    def within(cache: Path, command: list[str], **more: str) -> list[str]:
+        return ["env", f"PYTHONPATH={packages}", f"XDG_CACHE_HOME={cache}", *(f"{name}={value}" for name, value in more.items()), *command]
 
     cache, again = own / "cache", own / "again.genba"
     bare, first = within(cache, program), within(cache, recorded(options, own / "first.genba", program))
@@ -105,13 +107,14 @@ def of_import(options: Namespace, folder: Path, package: str) -> list[Row]:
         options,
         {
             "bare": bare,
+            "empty": within(cache, program, **ways.preloaded(ways.empty_handler(own), RATE)),
             "first": first,
             "second": within(cache, recorded(options, again, program)),
             "later": within(own / "filled", recorded(options, own / "later.genba", program)),
         },
         min(options.rounds, ROUNDS_OF_IMPORT_MAX),
         folder,
-        prepared={"bare": "true", "first": empty, "second": kept, "later": "true"},
+        prepared={"bare": "true", "empty": "true", "first": empty, "second": kept, "later": "true"},
     )
     bare_ms = compared.median("bare", "wall_ns", 1e6).middle
     bound = PANDAS_ADDED_MS_MAX if package == "pandas" else max(PROGRAM_ADDED_MS_MAX, bare_ms * (PROGRAM_TIMES_MAX - 1))
@@ -121,13 +124,19 @@ def of_import(options: Namespace, folder: Path, package: str) -> list[Row]:
             compared.added(name, "bare", figure, 1e6).middle,
             "ms",
             bound=bound if (figure, name) == ("wall_ns", "second") else None,
-            yardstick=f"bare {compared.median('bare', figure, 1e6).middle:.0f} ms",
+            yardstick=beside_empty_handler(compared, figure),
             ratio=compared.ratio(name, "bare", figure).middle,
         )
         for figure, kind in (("wall_ns", "wall"), ("cpu_ns", "CPU"))
         for name in ("first", "second", "later")
     ]
     return [*found, until_the_end(options, again, compared, f"start-up: of which until import {package} ended (one second run)")]
+
+
+def beside_empty_handler(compared: Beside, figure: str) -> str:
+    """No sampler that interrupts the program at that rate adds less."""
+    bare, empty = compared.median("bare", figure, 1e6), compared.added("empty", "bare", figure, 1e6)
+    return f"bare {bare.middle:.0f} ms, an empty handler + {empty.middle:.1f} ms"
 
 
 def until_the_end(options: Namespace, recording: Path, compared: Beside, goal: str) -> Row:
