@@ -21,15 +21,31 @@ NO_SINGLE_THREAD = 2**32 - 1
 COVERED_MIN = 0.95
 
 
-# Two kinds that no machine tells apart: where other programs are busy, too, the sampler gets a CPU mostly where a thread ends (docs/limits.md), and threads
-# much shorter than their neighbours are told with too little.
-@pytest.mark.parametrize(
-    "arguments", [("300", "2500", "2500"), ("800", "600", "600")], ids=["longer than a tick", "shorter than a tick"],
-)
-def test_what_they_used_is_told_with_their_stacks(workshop: Workshop, arguments: tuple[str, ...]) -> None:
+LONGER_THAN_A_TICK, SHORTER_THAN_A_TICK = ("300", "2500", "2500"), ("800", "600", "600")
+
+
+@pytest.mark.parametrize("arguments", [LONGER_THAN_A_TICK, SHORTER_THAN_A_TICK], ids=["longer than a tick", "shorter than a tick"])
+def test_what_they_used_is_told(workshop: Workshop, arguments: tuple[str, ...]) -> None:
     program = workshop.program("tests/programs/short_threads.py")
-    run = undisturbed(lambda: workshop.run(program, *arguments), lambda run: is_covered(run) and share_is_true(*share_of_short(run)))
+    run = undisturbed(lambda: workshop.run(program, *arguments), is_covered)
     assert is_covered(run), (run.profile()["processes"], run.answer())
+
+
+# Two kinds that no machine tells apart: threads much shorter than their neighbours are told with too little.
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(LONGER_THAN_A_TICK, id="longer than a tick"),
+        pytest.param(
+            SHORTER_THAN_A_TICK,
+            id="shorter than a tick",
+            marks=pytest.mark.skipif(not SOAK, reason="make soak: beside other tests ticks come where threads end (docs/limits.md), of one kind more often than of the other"),
+        ),
+    ],
+)
+def test_their_stacks_have_their_shares(workshop: Workshop, arguments: tuple[str, ...]) -> None:
+    program = workshop.program("tests/programs/short_threads.py")
+    run = undisturbed(lambda: workshop.run(program, *arguments), lambda run: share_is_true(*share_of_short(run)))
     assert_share("short_work", *share_of_short(run))
 
 

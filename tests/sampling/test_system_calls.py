@@ -13,7 +13,7 @@ from soak import SOAK
 pytestmark = pytest.mark.measures
 
 # In a virtual machine, signals from another CPU gave these calls up to 0.65 and 0.46 beyond their true share.
-BEYOND_MAX = 0.06
+BEYOND_MAX = 0.1
 # Where the program's slice is the kernel's own, of 1.4 ms with two CPUs, genba's thread waits in the last 0.1 ms of it, up to such a call.
 BEYOND_MAX_OF_SHORT_SLICES = 0.15
 LONG_SLICE_MS = "20"
