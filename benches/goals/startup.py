@@ -1,7 +1,7 @@
 """Start-up: what `genba run` adds to short programs, from start to end, beside what -X importtime adds.
 
 Owns: four programs. `python -c pass`, with everything cached; a shell that starts it ten times, for what a process costs; imports of pandas and of
-sympy with an empty cache folder, again, and with a cache folder that earlier rounds have filled, beside what signals at genba's rate add that do nothing.
+sympy with an empty cache folder, again, and with a cache folder that earlier rounds have filled, beside what signals at genba's first rate add that do nothing.
 """
 
 import shlex
@@ -102,7 +102,7 @@ def of_import(options: Namespace, folder: Path, package: str) -> list[Row]:
     bare, first = within(cache, program), within(cache, recorded(options, own / "first.genba", program))
     # The first recording of each round finds the cache folder empty, the second what the first left there. A later one finds what all earlier
     # rounds have left: hardly a sample is in a library that is new to genba.
-    empty, kept = shlex.join(["rm", "-rf", str(cache)]), shlex.join(["sh", "-c", f"rm -rf {shlex.quote(str(cache))} && {shlex.join(first)} >/dev/null 2>&1"])
+    emptied, kept = shlex.join(["rm", "-rf", str(cache)]), shlex.join(["sh", "-c", f"rm -rf {shlex.quote(str(cache))} && {shlex.join(first)} >/dev/null 2>&1"])
     compared = commands.beside(
         options,
         {
@@ -114,7 +114,7 @@ def of_import(options: Namespace, folder: Path, package: str) -> list[Row]:
         },
         min(options.rounds, ROUNDS_OF_IMPORT_MAX),
         folder,
-        prepared={"bare": "true", "empty": "true", "first": empty, "second": kept, "later": "true"},
+        prepared={"bare": "true", "empty": "true", "first": emptied, "second": kept, "later": "true"},
     )
     bare_ms = compared.median("bare", "wall_ns", 1e6).middle
     bound = PANDAS_ADDED_MS_MAX if package == "pandas" else max(PROGRAM_ADDED_MS_MAX, bare_ms * (PROGRAM_TIMES_MAX - 1))
@@ -134,7 +134,7 @@ def of_import(options: Namespace, folder: Path, package: str) -> list[Row]:
 
 
 def beside_empty_handler(compared: Beside, figure: str) -> str:
-    """No sampler that interrupts the program at that rate adds less."""
+    """What interrupting the program at that rate adds by itself."""
     bare, empty = compared.median("bare", figure, 1e6), compared.added("empty", "bare", figure, 1e6)
     return f"bare {bare.middle:.0f} ms, an empty handler + {empty.middle:.1f} ms"
 

@@ -1,5 +1,5 @@
-"""A quiet machine that was not, by the recording's own count of late ticks: such a run is made again, unless its answer is good as it is. A sampler that is
-late by its own fault is late in every run."""
+"""A quiet machine that was not, by the recording's own count of late ticks: such a run is made again, unless its answer is good as it is. Tells a sampler
+that is always late by its own fault, and none that is so now and then: that would be seen on an idle machine (make soak)."""
 
 from collections.abc import Callable
 

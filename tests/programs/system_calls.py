@@ -13,16 +13,29 @@ import time
 
 CALLS = 1_000
 WORK = range(500)
-SCHED_SETATTR = 314
+SCHED_SETATTR, SCHED_GETATTR = 314, 315
+# struct sched_attr. The slice is its runtime.
+ATTRIBUTES, RUNTIME = struct.Struct("IIQiIQQQII"), 5
 
 
 def ask_for_slice(milliseconds):
-    """Linux before 6.12 grants none, and says nothing."""
-    # struct sched_attr: its size, no policy but the ordinary one, and the slice as its runtime.
-    wanted = struct.pack("IIQiIQQQII", 56, 0, 0, 0, 0, milliseconds * 1_000_000, 0, 0, 0, 0)
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.syscall(SCHED_SETATTR, 0, wanted, 0) != 0:
-        raise OSError(ctypes.get_errno(), "sched_setattr")
+    wanted = own_attributes()
+    wanted[RUNTIME] = milliseconds * 1_000_000
+    asked(SCHED_SETATTR, 0, ATTRIBUTES.pack(*wanted), 0)
+    # Linux before 6.12 grants none, and tells none.
+    if own_attributes()[RUNTIME] not in (0, wanted[RUNTIME]):
+        raise ValueError(own_attributes())
+
+
+def own_attributes():
+    room = ctypes.create_string_buffer(ATTRIBUTES.size)
+    asked(SCHED_GETATTR, 0, room, ATTRIBUTES.size, 0)
+    return list(ATTRIBUTES.unpack(room.raw))
+
+
+def asked(*numbers):
+    if ctypes.CDLL(None, use_errno=True).syscall(*numbers) != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
 def mixed(call):

@@ -94,7 +94,7 @@ def test_turned_on_and_off(with_trampolines: Workshop) -> None:
     # While genba compiles the interpreter's unwind rows, C stacks end early. The first run leaves them to the second (docs/limits.md).
     left = with_trampolines.run(program, "0.3", flags=RATE)
     run = with_trampolines.run(program, "0.3", flags=RATE)
-    assert (left.exit_code, run.exit_code) == (7, 7), run.stderr
+    assert (left.exit_code, run.exit_code) == (7, 7), left.stderr + run.stderr
     stacks = check_stacks(run)
     called = [[frame.name for frame in stack.frames if frame.kind == "python"] for stack in stacks]
     own = [names for names in called if "work" in names]

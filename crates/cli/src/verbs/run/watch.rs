@@ -84,7 +84,7 @@ impl Watch {
     }
 }
 
-/// What it took of a CPU to look, and not what was waited for one: on a busy machine it looks as often.
+/// What it took of a CPU to look, and not what was waited for one: beside busy programs it looks as often.
 #[derive(Default)]
 struct Budget {
     /// CPU that was taken and has not had its pauses.
