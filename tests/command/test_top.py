@@ -297,7 +297,8 @@ def test_a_program_that_it_starts_goes_on_without_the_screen(window: Callable[..
     python = interpreters.from_pyenv()[-1].path
     top = window(f"{TOP} --python {python} app.py one", 200, 60)
     page = top.until("b[i:]")
-    assert "began" not in page, page
+    # Its line may have a row; what it prints has none.
+    assert "began one" not in page, page
     top.types("q")
     code, page = top.ends()
     said = " ".join(page.split())
