@@ -24,9 +24,13 @@ def share_bound(share: float, samples: int) -> float:
     return SIGMAS * sqrt(share * (1 - share) / samples)
 
 
+def is_share(measured: float, true: float, samples: int) -> bool:
+    return abs(measured - true) <= share_bound(true, samples)
+
+
 def assert_share(name: str, measured: float, true: float, samples: int) -> None:
     bound = share_bound(true, samples)
-    assert abs(measured - true) <= bound, (
+    assert is_share(measured, true, samples), (
         f"{name}: {measured:.4f} measured, {true:.4f} true, bound {bound:.4f} ({SIGMAS} σ of {samples} samples)"
     )
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from bounds import assert_share, effective_samples, share_bound
-from disturbed import undisturbed
+from bounds import assert_share, effective_samples, is_share
+from disturbed import RUNS_MAX, undisturbed
 from inside import Inside
 from inside import inside as inside  # noqa: PLC0414  (fixture)
 from profile_tables import Profile, Row
@@ -12,15 +12,11 @@ from soak import SOAK
 
 pytestmark = pytest.mark.measures
 
-# A machine that is busy with other things: such a recording is made again.
-RUNS_MAX = 5
 # FORMAT.md: the row of those that no tick met.
 NO_SINGLE_THREAD = 2**32 - 1
 
 # What a thread uses behind its last note: the kernel takes its stack down.
 COVERED_MIN = 0.95
-
-
 LONGER_THAN_A_TICK, SHORTER_THAN_A_TICK = ("300", "2500", "2500"), ("800", "600", "600")
 
 
@@ -46,7 +42,7 @@ def test_what_they_used_is_told(workshop: Workshop, arguments: tuple[str, ...]) 
 )
 def test_their_stacks_have_their_shares(workshop: Workshop, arguments: tuple[str, ...]) -> None:
     program = workshop.program("tests/programs/short_threads.py")
-    run = undisturbed(lambda: workshop.run(program, *arguments), lambda run: share_is_true(*share_of_short(run)))
+    run = undisturbed(lambda: workshop.run(program, *arguments), lambda run: is_share(*share_of_short(run)))
     assert_share("short_work", *share_of_short(run))
     # Most of it is told where they work, not where they begin or end.
     answer = run.answer()
@@ -54,7 +50,7 @@ def test_their_stacks_have_their_shares(workshop: Workshop, arguments: tuple[str
 
 
 def of_work(run: Run) -> list[Row]:
-    """Each stack has one of the two functions, or is that of a beginning or an end."""
+    """Those in one of the two functions. The others are of beginnings and ends."""
     return [row for row in run.profile().rows() if {"long_work", "short_work"} & set(row.names())]
 
 
@@ -65,10 +61,6 @@ def share_of_short(run: Run) -> tuple[float, float, int]:
     short_ns = sum(row.cpu_ns for row in rows if "short_work" in row.names())
     samples = effective_samples(told_ns / 1e3, sum(row.cpu_us2 for row in rows))
     return short_ns / told_ns, answer["short_work"] / (answer["long_work"] + answer["short_work"]), int(samples)
-
-
-def share_is_true(measured: float, true: float, samples: int) -> bool:
-    return abs(measured - true) <= share_bound(true, samples)
 
 
 # Each is seen while it sleeps, and gone when it is looked at again: many end in the middle of a tick.

@@ -13,8 +13,10 @@ from soak import SOAK
 pytestmark = pytest.mark.measures
 
 # In a virtual machine, signals from another CPU gave these calls up to 0.65 and 0.46 beyond their true share.
-BEYOND_MAX = 0.15
+# Beside other tests they get more too much than on an idle machine.
+BEYOND_MAX = 0.06 if SOAK else 0.15
 # A look at a CPU clock ends slices, and in the last 0.1 ms of one of the kernel's own, of 1.4 ms with two CPUs, genba's thread waits for that.
+BEYOND_MAX_WHERE_SLICES_END = 0.15
 LONG_SLICE_MS = "20"
 SLICES_MS = {"getppid": (), "process_time": (LONG_SLICE_MS,)}
 ROUNDS = "250"
@@ -51,25 +53,25 @@ print(json.dumps([cpus, before, bound, looked(cpus, sums), len(os.sched_getaffin
 
 @pytest.mark.parametrize("call", ["getppid", "process_time"])
 def test_short_system_calls_have_their_share(workshop: Workshop, figure: Figure, call: str) -> None:
-    judge(workshop, figure, call, SLICES_MS[call])
+    judge(workshop, figure, call, SLICES_MS[call], BEYOND_MAX)
 
 
 @pytest.mark.skipif(not SOAK, reason="make soak: where other programs use the machine, the slices are what the kernel makes of them")
 def test_a_call_that_ends_slices(workshop: Workshop, figure: Figure) -> None:
-    """docs/limits.md."""
-    judge(workshop, figure, "process_time", ())
+    """With the kernel's slices, which are so short that one tick in some meets such an end (docs/limits.md)."""
+    judge(workshop, figure, "process_time", (), BEYOND_MAX_WHERE_SLICES_END)
 
 
-def judge(workshop: Workshop, figure: Figure, call: str, slice_ms: tuple[str, ...]) -> None:
+def judge(workshop: Workshop, figure: Figure, call: str, slice_ms: tuple[str, ...], beyond_max: float) -> None:
     program = workshop.program("tests/programs/system_calls.py")
     run = undisturbed(
         lambda: workshop.run(program, call, ROUNDS, *slice_ms, flags=("--rate", "1000")),
-        lambda run: beyond(run, call)[0] <= BEYOND_MAX,
+        lambda run: beyond(run, call)[0] <= beyond_max,
     )
     over, true = beyond(run, call)
     slices = f"slices of {slice_ms[0]} ms" if slice_ms else "the kernel's slices"
-    figure(f"{call}, {slices}: share of its samples beyond the true one", over, f"of {true:.3f}", bound=BEYOND_MAX)
-    assert over <= BEYOND_MAX, f"{over:.3f} beyond {true:.3f}"
+    figure(f"{call}, {slices}: share of its samples beyond the true one", over, f"of {true:.3f}", bound=beyond_max)
+    assert over <= beyond_max, f"{over:.3f} beyond {true:.3f}"
 
 
 def beyond(run: Run, call: str) -> tuple[float, float]:
