@@ -28,6 +28,13 @@ pub struct StoredNode {
     pub address: u64,
 }
 
+impl StoredNode {
+    /// What it stands for, under any parent: its kind, its table's row and its address.
+    pub fn content(&self) -> (u32, u32, u64) {
+        (self.kind, self.table, self.address)
+    }
+}
+
 /// Every process key with a start block or samples, in the order in which they appear in the file.
 pub fn processes(recording: &Recording) -> Vec<(ProcessKey, Stored<'_>)> {
     let mut found: Vec<(ProcessKey, Stored)> = Vec::new();

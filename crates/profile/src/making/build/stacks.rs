@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::rc::Rc;
 
 use genba_format::proto;
 
@@ -63,9 +64,11 @@ pub struct Stacks<'a> {
     /// By stored index.
     nodes: HashMap<u32, NodeIndex>,
     codes: HashMap<u32, Code>,
+    /// By what stored nodes hold beside their parents: one address is in many stacks. `None`: a call that is only handed on.
+    frames: HashMap<(u32, u32, u64), Option<Rc<Frames>>>,
 }
 
-/// What one stored node stands for: a frame, and those that were inlined into it, outermost first.
+/// What a stored node stands for, under any parent: a frame, and those that were inlined into it, outermost first.
 struct Frames {
     own: FrameIndex,
     inlined: Vec<FrameIndex>,
@@ -96,6 +99,7 @@ impl<'a> Stacks<'a> {
             family: start.map_or(0, |start| hash_of(&start.argv)),
             nodes: HashMap::new(),
             codes: HashMap::new(),
+            frames: HashMap::new(),
         }
     }
 
@@ -141,10 +145,19 @@ impl<'a> Stacks<'a> {
     /// Puts a row under its parent, unless one of the two is an inferred frame that repeats the other: the callee that
     /// a tail call hid, and the cold part of the same function that was found on the stack.
     fn placed(&mut self, parent: Option<NodeIndex>, row: StoredNode, profile: &mut Profile) -> NodeIndex {
-        if let Some(parent) = parent.filter(|_| self.is_handed_on(&row)) {
-            return parent;
-        }
-        let Frames { own: frame, inlined } = self.frames(row, profile);
+        let known = match self.frames.get(&row.content()) {
+            Some(known) => known.clone(),
+            None => {
+                let known = (!self.is_handed_on(&row)).then(|| Rc::new(self.frames_of(&row, profile)));
+                self.frames.entry(row.content()).or_insert(known).clone()
+            }
+        };
+        let frames = match (known, parent) {
+            (Some(frames), _) => frames,
+            (None, Some(parent)) => return parent,
+            (None, None) => Rc::new(self.frames_of(&row, profile)),
+        };
+        let frame = frames.own;
         let mut own_parent = parent;
         let is_inlined = |node: &NodeIndex| profile.frames[profile.nodes[*node].frame].kind == FrameKind::Inlined;
         let above = std::iter::successors(parent, |node| profile.nodes[*node].parent).find(|node| !is_inlined(node));
@@ -160,14 +173,14 @@ impl<'a> Stacks<'a> {
             }
         }
         let own = self.child(own_parent, frame, profile);
-        inlined.into_iter().fold(own, |above, frame| self.child(Some(above), frame, profile))
+        frames.inlined.iter().fold(own, |above, frame| self.child(Some(above), *frame, profile))
     }
 
     fn child(&mut self, parent: Option<NodeIndex>, frame: FrameIndex, profile: &mut Profile) -> NodeIndex {
         *self.interned.nodes.entry((parent, frame)).or_insert_with(|| profile.nodes.push(Node { parent, frame }))
     }
 
-    fn frames(&mut self, row: StoredNode, profile: &mut Profile) -> Frames {
+    fn frames_of(&mut self, row: &StoredNode, profile: &mut Profile) -> Frames {
         let own = match proto::NodeKind::try_from(row.kind as i32) {
             Ok(proto::NodeKind::Python) => self.python_frame(row, profile),
             Ok(proto::NodeKind::CLeaf) => return self.c_frames(row, row.address, FrameKind::C, profile),
@@ -187,7 +200,7 @@ impl<'a> Stacks<'a> {
         Frames { own, inlined: Vec::new() }
     }
 
-    fn python_frame(&mut self, row: StoredNode, profile: &mut Profile) -> FrameIndex {
+    fn python_frame(&mut self, row: &StoredNode, profile: &mut Profile) -> FrameIndex {
         if !self.codes.contains_key(&row.table) {
             let Some(code) = self.code(row.table, profile) else {
                 return self.mark_frame(LOST_FRAME.to_string(), profile);
@@ -231,7 +244,7 @@ impl<'a> Stacks<'a> {
         })
     }
 
-    fn c_frames(&mut self, row: StoredNode, look_up: u64, kind: FrameKind, profile: &mut Profile) -> Frames {
+    fn c_frames(&mut self, row: &StoredNode, look_up: u64, kind: FrameKind, profile: &mut Profile) -> Frames {
         let Some(module) = self.stored.modules.get(row.table) else {
             return Frames { own: self.mark_frame(LOST_FRAME.to_string(), profile), inlined: Vec::new() };
         };
