@@ -15,7 +15,7 @@ pub(super) mod samples;
 mod stacks;
 mod threads;
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use genba_format::{ProcessKey, Recording, UNKNOWN_EXIT_CODE, proto};
 
@@ -135,7 +135,7 @@ fn build(recording: &Recording, additions: &Additions, mut depth: Depth) -> Prof
     let processes = stored::processes(recording);
     let clock = Clock::of(&processes);
     profile.start_realtime_ns = clock.start_realtime_ns();
-    let mut index_of: HashMap<ProcessKey, ProcessIndex> = HashMap::new();
+    let mut index_of: HashMap<ProcessKey, ProcessIndex> = HashMap::default();
     let mut interned = Interned::default();
     for (key, stored) in &processes {
         let mut row = process_row(stored, &clock);

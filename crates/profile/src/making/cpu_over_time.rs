@@ -1,7 +1,7 @@
 //! How much CPU all processes of a recording used in each second of it, from the blocks as they come.
 //! Owns: the division of a block's CPU among the seconds that it spans. Never: reads samples: clocks are exact and cost nothing to add.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use genba_format::{ProcessKey, ReadBlock};
 

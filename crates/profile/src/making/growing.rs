@@ -2,7 +2,7 @@
 //! Owns: that a block's samples are added up once, however many profiles are made. Never: reads bytes (genba_format::Reader does), names C functions.
 //! Keeps: after the last block the profile is that of the whole recording.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use genba_format::{Fault, LostBlocks, Order, ProcessKey, ReadBlock, Recording};
 

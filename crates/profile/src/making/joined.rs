@@ -2,7 +2,7 @@
 //! Keeps: processes and threads of different recordings stay apart, whatever their numbers; what each recording counted
 //! adds up; a function that is the same in two of them is one function, unless its file was changed in between.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use crate::making::build::promoted;
 use crate::tables::locations::Location;

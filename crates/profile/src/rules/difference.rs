@@ -15,8 +15,9 @@ mod same_code;
 pub mod tried;
 mod within_run;
 
+use foldhash::{HashMap, HashSet};
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 
 use crate::rules::difference::aligned::{Begins, By, Function, Site, SiteIndex, Sites, sites_of};
 use crate::rules::difference::certainty::{Busy, Certainty, Estimate, Longer, SAMPLES_MIN, Sums, variance_of_unseen};
@@ -234,10 +235,10 @@ impl Table {
             own: Sites::new(By::Text),
             callers: Sites::new(By::TextOrLine),
             runs: Vec::new(),
-            ways: HashMap::new(),
+            ways: HashMap::default(),
             begins: Begins::default(),
             whole: Sums::default(),
-            known: HashMap::new(),
+            known: HashMap::default(),
             one_sample: Vec::new(),
             recorded: Vec::new(),
             of_any_row: Vec::new(),
@@ -280,7 +281,7 @@ impl Table {
         let sides = (self.runs_before, self.runs_after);
         let mut buffer = Vec::new();
         for (position, run) in std::mem::take(&mut self.runs).into_iter().enumerate() {
-            let mut of_key: HashMap<Key, Series> = HashMap::new();
+            let mut of_key: HashMap<Key, Series> = HashMap::default();
             for (place, series) in &run.places {
                 let key = match place {
                     Aligned::Phase(phase) => Key::Phase(*phase),
@@ -315,7 +316,7 @@ impl Table {
             Place::Phase(_) | Place::NoPython => (None, Vec::new()),
         };
         let distinct = |frames: &mut dyn Iterator<Item = FrameIndex>| {
-            let mut seen = HashSet::new();
+            let mut seen = HashSet::default();
             frames.filter(|frame| seen.insert(*frame)).collect::<Vec<FrameIndex>>()
         };
         let own = distinct(&mut places.iter().filter_map(|(place, _)| frames(place).0));

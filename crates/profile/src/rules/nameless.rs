@@ -1,8 +1,8 @@
 //! Files whose functions have no names although much of the time ends in them.
 //! Owns: what is much. Never: says which package would bring them; that is looked up where files may be opened.
 
+use foldhash::HashMap;
 use std::cmp::Reverse;
-use std::collections::HashMap;
 
 use crate::rules::warnings::{FEW_SAMPLES, observations};
 use crate::rules::weight::{Totals, Weight};
@@ -27,7 +27,7 @@ pub fn nameless(profile: &Profile, weight: Weight) -> Vec<Nameless> {
     if observations(profile, weight) < FEW_SAMPLES as f64 {
         return Vec::new();
     }
-    let mut sums: HashMap<ModuleIndex, u64> = HashMap::new();
+    let mut sums: HashMap<ModuleIndex, u64> = HashMap::default();
     let mut whole = 0_u64;
     for group in &profile.samples {
         let part = Totals::of_group(group).by(weight);

@@ -1,6 +1,6 @@
 //! Short names of source files: the last part of the path, and as many parts more as tell it from the others shown.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use crate::tables::profile::{FileIndex, Profile};
 
@@ -13,7 +13,7 @@ impl FileNames {
         let mut files: Vec<FileIndex> = files.into_iter().collect();
         files.sort();
         files.dedup();
-        let mut short = HashMap::new();
+        let mut short = HashMap::default();
         for file in &files {
             let path = &profile.files[*file].path;
             let all = files.iter().map(|other| profile.files[*other].path.as_str());

@@ -2,7 +2,8 @@
 //! sources asks for these and for nothing else.
 //! Never: opens a file; names what has a stored name already (the caller may ask for a recording that has none).
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use foldhash::HashSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use genba_format::{Recording, proto};
 

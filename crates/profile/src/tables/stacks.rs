@@ -1,7 +1,7 @@
 //! Stacks made anew: nodes that are told apart by their parent and frame, and groups of samples that lie on the new nodes.
 //! Keeps: no two nodes under one parent have the same frame; the groups add up to what they added up to before.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use genba_format::state::State;
 
@@ -66,7 +66,7 @@ pub fn regroup(profile: &mut Profile, mut node_of: impl FnMut(&mut Profile, Node
         let node = profile.moments[position].node.map(|node| node_of(profile, node));
         profile.moments[position].node = node;
     }
-    let mut position_of = HashMap::new();
+    let mut position_of = HashMap::default();
     let mut groups: Vec<SampleGroup> = Vec::new();
     for group in std::mem::take(&mut profile.samples) {
         let node = group.node.map(|node| node_of(profile, node));

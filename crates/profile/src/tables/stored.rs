@@ -1,7 +1,7 @@
 //! The tables of one process as they are stored: pieces in many blocks, found by stored index.
 //! Owns: look-ups across blocks. Never: copies rows; trusts an index (a lost block leaves a gap, and a gap is `None`).
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use genba_format::{ProcessKey, ReadBlock, Recording, proto};
 
@@ -38,7 +38,7 @@ impl StoredNode {
 /// Every process key with a start block or samples, in the order in which they appear in the file.
 pub fn processes(recording: &Recording) -> Vec<(ProcessKey, Stored<'_>)> {
     let mut found: Vec<(ProcessKey, Stored)> = Vec::new();
-    let mut position_of: HashMap<ProcessKey, usize> = HashMap::new();
+    let mut position_of: HashMap<ProcessKey, usize> = HashMap::default();
     for read in &recording.blocks {
         let key = read.header.process_key;
         let position = *position_of.entry(key).or_insert_with(|| {

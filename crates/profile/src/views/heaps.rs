@@ -1,7 +1,7 @@
 //! The heaps of a recording for the viewer's page: one table of classes for all of them, and columns.
 //! Owns: which heaps and classes are left out where there are too many. Never: leaves one out without counting it.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 use std::hash::Hash;
 
 use serde::Serialize;
@@ -62,9 +62,9 @@ fn json_of(heaps: &[Heap], heaps_max: usize, classes_max: usize) -> serde_json::
 pub fn thinned<T, Kind: Eq + Hash>(mut items: Vec<T>, max: usize, kind_of: impl Fn(&T) -> Kind) -> Vec<T> {
     while items.len() > max {
         let before = items.len();
-        let mut counts: HashMap<Kind, usize> = HashMap::new();
+        let mut counts: HashMap<Kind, usize> = HashMap::default();
         items.iter().for_each(|item| *counts.entry(kind_of(item)).or_default() += 1);
-        let mut seen: HashMap<Kind, usize> = HashMap::new();
+        let mut seen: HashMap<Kind, usize> = HashMap::default();
         items.retain(|item| {
             let kind = kind_of(item);
             let last = counts.get(&kind).map_or(0, |count| count - 1);
@@ -82,7 +82,7 @@ pub fn thinned<T, Kind: Eq + Hash>(mut items: Vec<T>, max: usize, kind_of: impl 
 
 /// In the order of the most bytes that they had in any heap.
 fn largest<'a>(heaps: impl Iterator<Item = &'a Heap>, max: usize) -> Vec<&'a str> {
-    let mut most: HashMap<&str, u64> = HashMap::new();
+    let mut most: HashMap<&str, u64> = HashMap::default();
     for class in heaps.flat_map(|heap| &heap.classes) {
         let bytes = most.entry(&class.name).or_default();
         *bytes = class.bytes.max(*bytes);
@@ -115,7 +115,7 @@ fn row<'a>(heap: &'a Heap, row_of: &HashMap<&str, usize>) -> Row<'a> {
         class_bytes: Vec::new(),
     };
     // Two classes may have one name.
-    let mut at_of: HashMap<usize, usize> = HashMap::new();
+    let mut at_of: HashMap<usize, usize> = HashMap::default();
     for class in &heap.classes {
         let Some(&of) = row_of.get(class.name.as_str()) else { continue };
         let at = *at_of.entry(of).or_insert_with(|| {

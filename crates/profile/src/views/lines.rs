@@ -8,7 +8,7 @@ pub mod markdown;
 mod stretches;
 pub mod text;
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use regex::Regex;
 

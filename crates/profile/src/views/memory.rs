@@ -2,7 +2,8 @@
 //! for who asks without a page. testdata/page/memory.json holds both to the same numbers.
 //! Owns: the windows, and which stack is common and which most frequent. Never: makes text.
 
-use std::collections::{BTreeMap, HashMap};
+use foldhash::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Serialize;
@@ -187,7 +188,7 @@ struct Calls<'p> {
 impl<'p> Calls<'p> {
     fn of(profile: &'p Profile, range: Range, process: Option<ProcessIndex>) -> Calls<'p> {
         let mut calls = Calls { profile, rows: vec![(0, None)], own: vec![Totals::default()], total: Vec::new() };
-        let mut known = HashMap::new();
+        let mut known = HashMap::default();
         for ((leaf, state), totals) in sums(profile, range, process) {
             let mut row = 0;
             for (call, frame) in path(profile, leaf, state) {

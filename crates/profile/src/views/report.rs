@@ -12,7 +12,7 @@ pub mod text;
 
 pub use crate::words::excerpt::printable;
 
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashSet};
 
 use crate::rules::phase::Phase;
 use crate::rules::reading::Reading;
@@ -178,7 +178,7 @@ pub fn rows(
     also_own: &dyn Fn(FileIndex) -> bool,
     for_work: Option<&ForWork>,
 ) -> Rows {
-    let mut sums: HashMap<Key, Sum> = HashMap::new();
+    let mut sums: HashMap<Key, Sum> = HashMap::default();
     let mut whole = Totals::default();
     let (event_loop, twins) = (EventLoop::of(profile), Twins::of(profile));
     for group in &profile.samples {
@@ -269,7 +269,7 @@ fn add(
     }
 
     // A recursive piece of code stands many times in a stack and counts once.
-    let mut counted = HashSet::from([own_key]);
+    let mut counted = HashSet::from_iter([own_key]);
     sum.total.add(totals);
     for frame in own {
         let key = key((profile, twins), options.by, Some(frame), group);

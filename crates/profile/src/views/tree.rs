@@ -5,7 +5,7 @@ mod fold;
 pub mod json;
 pub mod text;
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use crate::rules::reading::Reading;
 use crate::rules::show::Show;
@@ -92,7 +92,7 @@ pub fn tree(reading: &Reading, options: &Options) -> Tree {
     // From the leaves on, the loop's own calls come last and are in nobody's way.
     let event_loop = if options.inverted || options.whole { EventLoop::default() } else { EventLoop::of(profile) };
     let twins = Twins::of(profile);
-    let mut known: HashMap<(Option<BranchIndex>, Step), BranchIndex> = HashMap::new();
+    let mut known: HashMap<(Option<BranchIndex>, Step), BranchIndex> = HashMap::default();
     for group in &profile.samples {
         let totals = Totals::of_group(group);
         tree.whole.add(totals);

@@ -1,7 +1,7 @@
 //! Names of C functions by file address, as the recording stores them.
 //! Never: takes the nearest name. An address outside of every known range has no name.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use genba_format::proto;
 

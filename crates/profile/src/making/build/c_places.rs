@@ -1,7 +1,7 @@
 //! Where in their sources addresses lie, and what was inlined there, as the recording stores it.
 //! Never: takes the place of a neighbouring address. Keeps: columns that do not fit together give no places.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use genba_format::proto;
 
@@ -31,7 +31,7 @@ impl<'a> CPlaces<'a> {
     /// What was added first counts.
     pub fn add(&mut self, modules: &'a [proto::CPlaces]) {
         for stored in modules {
-            let mut frame_first = HashMap::new();
+            let mut frame_first = HashMap::default();
             let mut first = 0_usize;
             let mut address = 0_u64;
             for (&delta, &frames) in stored.address_delta.iter().zip(&stored.frames) {

@@ -1,7 +1,7 @@
 //! The contexts of a process, and what measures other than CPU and wall time gave in them.
 //! Owns: stored rows into rows of the profile. Never: looks for what a lost block took away.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use genba_format::context::ContextKind;
 use genba_format::measure::Measure;
@@ -55,7 +55,7 @@ pub fn counted(
     stacks: &mut Stacks,
     profile: &mut Profile,
 ) {
-    let mut group_of: HashMap<_, usize> = HashMap::new();
+    let mut group_of: HashMap<_, usize> = HashMap::default();
     for read in &stored.blocks {
         let in_window = window.is_none_or(|window| window.holds(read.header.end_ns));
         for weights in &read.block.weights {
@@ -101,7 +101,7 @@ pub fn weights(
     stacks: &mut Stacks,
     profile: &mut Profile,
 ) {
-    let mut position_of = HashMap::new();
+    let mut position_of = HashMap::default();
     for weights in stored.blocks.iter().flat_map(|read| &read.block.weights) {
         let proto::Weights { kind, thread, node, context, count, weight, variance_kib2: _ } = weights;
         for (row, thread) in thread.iter().enumerate() {

@@ -2,7 +2,7 @@
 //! library. Where it ran some that is in files, texts (`python -c`, `exec`) are no part of it.
 //! Owns: how much is next to none. Never: asks one sample; what was seen once may not be seen in the next run.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use crate::tables::own_code::event_loop::EventLoop;
 use crate::tables::own_code::own_code;
@@ -66,9 +66,9 @@ struct Sums {
 /// For each process with Python.
 fn decisions(profile: &Profile) -> HashMap<ProcessIndex, Decision> {
     let event_loop = EventLoop::of(profile);
-    let mut stacks: HashMap<Option<NodeIndex>, Option<Has>> = HashMap::new();
+    let mut stacks: HashMap<Option<NodeIndex>, Option<Has>> = HashMap::default();
     // By CPU; a process that only waited by its wall time.
-    let mut sums: HashMap<ProcessIndex, [Sums; 2]> = HashMap::new();
+    let mut sums: HashMap<ProcessIndex, [Sums; 2]> = HashMap::default();
     for group in &profile.samples {
         let seen = stacks.entry(group.node).or_insert_with(|| {
             let own = own_code(profile, &event_loop, group.node);
@@ -124,7 +124,7 @@ fn has_library(profile: &Profile, leaf: Option<NodeIndex>) -> bool {
 
 /// Gives processes rows of their own for the files whose owner changes.
 fn apart(profile: &mut Profile, decisions: &HashMap<ProcessIndex, Decision>) {
-    let mut copies: HashMap<Decision, Copies> = HashMap::new();
+    let mut copies: HashMap<Decision, Copies> = HashMap::default();
     let mut copied = |profile: &mut Profile, leaf: Option<NodeIndex>, thread: ThreadIndex| {
         let decision = decisions.get(&profile.threads[thread].process);
         let copied = leaf

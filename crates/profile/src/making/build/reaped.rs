@@ -1,7 +1,7 @@
 //! What processes used after their last block: whoever waited for their end was told by the kernel how much CPU it was in all.
 //! Owns: which recorded process an ended child was. Never: counts below zero, or what a program used that is not recorded.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use genba_format::proto;
 

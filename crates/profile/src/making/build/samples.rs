@@ -2,7 +2,7 @@
 //! Owns: quanta into nanoseconds. Never: allocates per sample (most only find their
 //! group and add to it); overflows on numbers that no program can have spent.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use genba_format::columns::{Row, Samples};
 use genba_format::{QUANTUM_NS, ReadBlock};
@@ -52,9 +52,9 @@ pub fn add(
     stacks: &mut Stacks,
     profile: &mut Profile,
 ) -> Vec<usize> {
-    let mut nameless: HashMap<u32, ThreadIndex> = HashMap::new();
+    let mut nameless: HashMap<u32, ThreadIndex> = HashMap::default();
     // Two stored stacks may be one here (other instructions of the same expression): add those up too.
-    let mut group_of = HashMap::new();
+    let mut group_of = HashMap::default();
     let mut group_of_row: Vec<usize> = Vec::with_capacity(sums.rows.len());
     for &(key, sum) in &sums.rows {
         let node = key.node.checked_sub(1).map(|leaf| stacks.node(leaf, profile));
@@ -96,7 +96,7 @@ pub fn add(
 
 /// Fills `beside_native_ns`, where there is a thread without Python: a second pass over the samples.
 fn add_overlaps(stored: &Stored, sums: &mut Sums, group_of_row: &[usize], profile: &mut Profile) {
-    let mut runs: HashMap<u32, (u64, bool)> = HashMap::new();
+    let mut runs: HashMap<u32, (u64, bool)> = HashMap::default();
     for ((key, sum), &group) in sums.rows.iter().zip(group_of_row) {
         let is_python = |frame| profile.frames[frame].kind == FrameKind::Python;
         let (cpu_quanta, python) = runs.entry(key.thread).or_default();

@@ -2,7 +2,7 @@
 //! Owns: what a node is called and where it is. Never: makes a node that no sample needs.
 //! Keeps: a parent node stands before its children; no two nodes under one parent have the same frame.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
@@ -97,9 +97,9 @@ impl<'a> Stacks<'a> {
             places: Places { executable: start.map_or("", |start| &start.executable), packages },
             cwd: start.and_then(|start| text(&start.cwd)),
             family: start.map_or(0, |start| hash_of(&start.argv)),
-            nodes: HashMap::new(),
-            codes: HashMap::new(),
-            frames: HashMap::new(),
+            nodes: HashMap::default(),
+            codes: HashMap::default(),
+            frames: HashMap::default(),
         }
     }
 

@@ -4,7 +4,7 @@
 use crate::making::build::Clock;
 use crate::tables::profile::{ProcessIndex, Profile, Thread, ThreadIndex};
 use crate::tables::stored::Stored;
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 /// Bytes of a thread's name that the kernel keeps.
 const KERNEL_NAME_BYTES: usize = 15;
@@ -15,9 +15,9 @@ pub(super) fn rows(
     clock: &Clock,
     profile: &mut Profile,
 ) -> HashMap<u32, ThreadIndex> {
-    let mut index_of = HashMap::new();
+    let mut index_of = HashMap::default();
     // Those of an earlier segment of the process go on.
-    let mut known: HashMap<(u32, u64), ThreadIndex> = HashMap::new();
+    let mut known: HashMap<(u32, u64), ThreadIndex> = HashMap::default();
     for (index, thread) in profile.threads.enumerate().filter(|(_, thread)| thread.process == process) {
         known.extend(thread.tid.zip(thread.start_ns).map(|thread| (thread, index)));
     }
@@ -78,7 +78,7 @@ fn rename(thread: &mut Thread, name: String) {
 /// A thread that Python did not name has the kernel's name. Of others that stays where it tells something: it is not the process's, as all
 /// threads have it before CPython 3.14, and no beginning of a name of Python's, as they have it from 3.14 on.
 pub(super) fn settle_kernel_names(profile: &mut Profile) {
-    let mut of_process: HashMap<ProcessIndex, String> = HashMap::new();
+    let mut of_process: HashMap<ProcessIndex, String> = HashMap::default();
     for thread in profile.threads.iter() {
         if let Some(name) = &thread.kernel_name
             && thread.tid == profile.processes[thread.process].pid

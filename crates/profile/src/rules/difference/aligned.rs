@@ -6,7 +6,8 @@
 //! the text is, in order; of callers that are left, if the line is. So a row whose expression was
 //! written anew is another row, and a call whose argument was changed is the same caller.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use foldhash::{HashMap, HashSet};
+use std::collections::BTreeMap;
 
 use crate::rules::difference::codebase::Codebase;
 use crate::rules::difference::files::{FileIndex, Side};
@@ -114,7 +115,7 @@ pub fn sites_of(
     frames: Vec<FrameIndex>,
 ) -> HashMap<FrameIndex, SiteIndex> {
     let mut found: Vec<(Site, Vec<FrameIndex>)> = Vec::new();
-    let mut position_of: HashMap<Site, usize> = HashMap::new();
+    let mut position_of: HashMap<Site, usize> = HashMap::default();
     for frame in frames {
         let Some(site) = site(profile, run, frame) else { continue };
         let position = *position_of.entry(site.clone()).or_insert_with(|| {
@@ -142,7 +143,7 @@ pub struct Sites {
 impl Sites {
     #[must_use]
     pub fn new(by: By) -> Sites {
-        Sites { by, sites: Vec::new(), before: Vec::new(), of_function: HashMap::new() }
+        Sites { by, sites: Vec::new(), before: Vec::new(), of_function: HashMap::default() }
     }
 
     #[must_use]
@@ -165,7 +166,7 @@ impl Sites {
     /// The sites of the next recording, with the index of each. A site that is known from before is from then on as it is here.
     pub fn add(&mut self, added: Vec<Site>) -> Vec<SiteIndex> {
         let mut found: Vec<Option<usize>> = vec![None; added.len()];
-        let mut of_function: HashMap<(FileIndex, &str, Instance), Vec<usize>> = HashMap::new();
+        let mut of_function: HashMap<(FileIndex, &str, Instance), Vec<usize>> = HashMap::default();
         for (position, site) in added.iter().enumerate() {
             of_function.entry((site.file, &site.function, site.instance)).or_default().push(position);
         }
@@ -175,7 +176,7 @@ impl Sites {
             known.sort_by_key(|index| order(&self.sites[*index]));
             positions.sort_by_key(|position| order(&added[*position]));
             let mut step = |is_same: &dyn Fn(&Site) -> Option<Key>| {
-                let mut left: HashMap<Key, std::collections::VecDeque<usize>> = HashMap::new();
+                let mut left: HashMap<Key, std::collections::VecDeque<usize>> = HashMap::default();
                 for &index in &known {
                     if let Some(key) = is_same(&self.sites[index]) {
                         left.entry(key).or_default().push_back(index);
@@ -233,7 +234,7 @@ pub struct Begins {
 impl Begins {
     /// Of the next recording: tables of sites, each with those of its frames.
     pub fn add(&mut self, found: &[(&Sites, &HashMap<FrameIndex, SiteIndex>)]) {
-        let mut lines: HashMap<Function, Option<u32>> = HashMap::new();
+        let mut lines: HashMap<Function, Option<u32>> = HashMap::default();
         for (sites, found) in found {
             for site in found.values().map(|index| sites.get(*index)) {
                 let first = lines.entry(site.function()).or_default();

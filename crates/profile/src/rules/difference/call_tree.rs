@@ -4,7 +4,7 @@
 //!
 //! Boxes are found like rows are: files by their paths, functions by their names, expressions by their text and line.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 use std::collections::hash_map::Entry;
 
 use crate::rules::difference::aligned::{Begins, By, Function, SiteIndex, Sites, sites_of};
@@ -335,7 +335,7 @@ impl Growing {
         last_first.sort_unstable_by_key(|&at| std::cmp::Reverse(order[at].0));
         for (position, run) in runs.iter().enumerate() {
             // Of callers of the box that is at hand, and of that one.
-            let mut below: HashMap<usize, Below> = HashMap::new();
+            let mut below: HashMap<usize, Below> = HashMap::default();
             let mut leaves = run.leaves.iter().rev().peekable();
             for &at in &last_first {
                 while let Some((_, series)) = leaves.next_if(|(leaf, _)| *leaf == at) {

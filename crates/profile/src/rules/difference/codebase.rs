@@ -1,7 +1,8 @@
 //! The files and functions of all recordings of a comparison, and which of them are the same.
 //! Owns: that answer, found once for the rows and for the call trees. Never: looks at samples.
 
-use std::collections::{BTreeSet, HashMap};
+use foldhash::HashMap;
+use std::collections::BTreeSet;
 
 use crate::rules::difference::files::{FileIndex, Files, Side, script};
 use crate::rules::difference::same_code::{SameCode, whole};

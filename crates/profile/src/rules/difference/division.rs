@@ -1,7 +1,7 @@
 //! Under which caller a row is: the nearest one at which the ways to the row's function divide, over all recordings.
 //! Owns: how much of a function's time one caller may have without dividing it. Keeps: all expressions of a function divide at the same place.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use crate::rules::difference::aligned::SiteIndex;
 
@@ -35,7 +35,7 @@ impl Ways {
         let whole: f64 = ways.iter().map(|(_, weight)| weight).sum();
         let mut common: Vec<SiteIndex> = Vec::new();
         loop {
-            let mut next: HashMap<SiteIndex, f64> = HashMap::new();
+            let mut next: HashMap<SiteIndex, f64> = HashMap::default();
             for (way, weight) in &ways {
                 if let Some(&caller) = way.strip_prefix(&common[..]).and_then(<[SiteIndex]>::first) {
                     *next.entry(caller).or_default() += weight;

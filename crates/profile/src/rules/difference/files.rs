@@ -3,7 +3,8 @@
 
 mod texts;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use foldhash::{HashMap, HashSet};
+use std::collections::BTreeMap;
 
 use crate::rules::difference::files::texts::Text;
 use crate::tables::owner::{Library, is_nameless};
@@ -51,7 +52,7 @@ impl Files {
         script: Option<&str>,
         text: &dyn Fn(&str) -> Option<&'p str>,
     ) -> HashMap<String, FileIndex> {
-        let mut index_of: HashMap<String, FileIndex> = HashMap::new();
+        let mut index_of: HashMap<String, FileIndex> = HashMap::default();
         let mut new: Vec<&str> = Vec::new();
         let mut paths: Vec<&str> = paths.collect();
         paths.sort_unstable();
@@ -71,7 +72,7 @@ impl Files {
             self.paths[index] = path.to_string();
         }
         let taken: HashSet<usize> = index_of.values().map(|index| index.0).collect();
-        let mut left: HashMap<&str, Vec<usize>> = HashMap::new();
+        let mut left: HashMap<&str, Vec<usize>> = HashMap::default();
         for (index, path) in self.paths.iter().enumerate() {
             if !taken.contains(&index) && !is_nameless(path) {
                 left.entry(base_name(path)).or_default().push(index);

@@ -1,7 +1,7 @@
 //! What the samples of one recording are added up by: an expression of the user's own code with the way to it, bin by bin.
 //! Owns: which code a sample counts for (as in the report), and which callers it has. Never: looks at another recording.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use crate::rules::phase::Phase;
 use crate::rules::reading::Reading;
@@ -74,7 +74,7 @@ pub fn whole_run(reading: &Reading, weight: Weight) -> Series {
 #[must_use]
 pub fn leaves(profile: &Profile, weight: Weight) -> Vec<((Option<NodeIndex>, State), Series)> {
     let mut found: Vec<((Option<NodeIndex>, State), Series)> = Vec::new();
-    let mut position_of: HashMap<(Option<NodeIndex>, State), usize> = HashMap::new();
+    let mut position_of: HashMap<(Option<NodeIndex>, State), usize> = HashMap::default();
     for moment in &profile.moments {
         let leaf = (moment.node, moment.state);
         let position = *position_of.entry(leaf).or_insert_with(|| {
@@ -92,8 +92,8 @@ pub fn leaves(profile: &Profile, weight: Weight) -> Vec<((Option<NodeIndex>, Sta
 pub fn places(profile: &Profile, weight: Weight) -> Vec<(Place, Series)> {
     let event_loop = EventLoop::of(profile);
     let mut found: Vec<(Place, Series)> = Vec::new();
-    let mut position_of: HashMap<Place, usize> = HashMap::new();
-    let mut position_of_stack: HashMap<(Option<NodeIndex>, bool), usize> = HashMap::new();
+    let mut position_of: HashMap<Place, usize> = HashMap::default();
+    let mut position_of_stack: HashMap<(Option<NodeIndex>, bool), usize> = HashMap::default();
     for moment in &profile.moments {
         let is_waiting = moment.state.is_waiting();
         let position = *position_of_stack.entry((moment.node, is_waiting)).or_insert_with(|| {

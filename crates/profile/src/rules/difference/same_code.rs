@@ -10,7 +10,8 @@ mod met_apart;
 mod moved_lines;
 mod pythons;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use foldhash::{HashMap, HashSet};
+use std::collections::BTreeSet;
 
 use crate::rules::difference::files::FileIndex;
 use crate::rules::difference::same_code::bodies::Bodies;
@@ -78,7 +79,7 @@ impl SameCode {
 }
 
 fn half_known(runs: &[(&Profile, &HashMap<String, FileIndex>)]) -> HashSet<FileIndex> {
-    let (mut with, mut without) = (HashSet::new(), HashSet::new());
+    let (mut with, mut without) = (HashSet::default(), HashSet::default());
     for (profile, files) in runs {
         for (path, file) in *files {
             let has_text = profile.sources.get(path).is_some_and(|source| !source.chunks.is_empty());

@@ -1,8 +1,8 @@
 //! The places whose code copied most, of a recording made with `--copies`, and those that allocated most, of one made with `--alloc`.
 //! Owns: which places those are. Never: judges a copy or an allocation; what is to be done depends on the program.
 
+use foldhash::HashMap;
 use std::cmp::Reverse;
-use std::collections::HashMap;
 
 use super::thresholds::{COPIED_BYTES_MIN, COPIED_MIN};
 use crate::tables::own_code::event_loop::EventLoop;
@@ -39,7 +39,7 @@ impl Copies {
             return Vec::new();
         }
         let (event_loop, twins) = (EventLoop::of(profile), Twins::of(profile));
-        let mut sums: HashMap<Option<FrameIndex>, (u64, u64)> = HashMap::new();
+        let mut sums: HashMap<Option<FrameIndex>, (u64, u64)> = HashMap::default();
         for group in profile.samples.iter().filter(|group| figures(group).0 > 0) {
             let (bytes, copies) = figures(group);
             let place = own_code(profile, &event_loop, group.node).deepest.map(|frame| twins.frame(frame));

@@ -1,7 +1,7 @@
 //! What the verdict is chosen by: sums over all samples, in one pass; each stack is read once, however many threads it was seen on.
 //! Owns: which samples count as importing, as recursion, as a thread without Python. Never: decides what is much.
 
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashSet};
 
 use super::thresholds::{RECURSION_DEPTH_MIN, START_UP_CPU_MIN, START_UP_MIN};
 use crate::rules::phase::Phase;
@@ -140,7 +140,7 @@ impl Facts {
         let event_loop = EventLoop::of(profile);
         let twins = Twins::of(profile);
         let mut facts = Facts { counted: counted(profile, &twins), ..Facts::default() };
-        let mut stacks: HashMap<Option<NodeIndex>, Stack> = HashMap::new();
+        let mut stacks: HashMap<Option<NodeIndex>, Stack> = HashMap::default();
         let short_waits = ShortWaits::of(profile);
         facts.in_queue_ns = short_waits.in_queue_ns();
         let apart = ForWork::set_apart(profile, &short_waits);
@@ -170,7 +170,7 @@ impl Facts {
 
     /// Processes most of whose time was importing, where they used most of the CPU: processes side by side have one clock on the wall.
     pub fn start_up(&self, profile: &Profile) -> Option<StartUp> {
-        let mut threads: HashMap<ProcessIndex, (u64, ThreadIndex)> = HashMap::new();
+        let mut threads: HashMap<ProcessIndex, (u64, ThreadIndex)> = HashMap::default();
         for (&thread, imports) in &self.imports {
             let wall_ns = imports.values().fold(0_u64, |sum, import| sum.saturating_add(import.wall_ns));
             let most = threads.entry(profile.threads[thread].process).or_insert((wall_ns, thread));
@@ -332,7 +332,7 @@ impl Stack {
     fn of(profile: &Profile, leaf: Option<NodeIndex>, event_loop: &EventLoop, twins: &Twins) -> Stack {
         let own = own_code(profile, event_loop, leaf);
         let phase = Phase::of(profile, event_loop, leaf, &own.frames, false).map(|(phase, _)| phase);
-        let mut times: HashMap<FunctionIndex, u64> = HashMap::new();
+        let mut times: HashMap<FunctionIndex, u64> = HashMap::default();
         for frame in own.frames {
             let function = twins.function(profile.frames[frame].function);
             // No module calls itself: several are texts that `exec` ran, one in the other.
@@ -373,7 +373,7 @@ fn outermost(profile: &Profile, twins: &Twins, leaf: Option<NodeIndex>) -> Optio
 }
 
 fn counted(profile: &Profile, twins: &Twins) -> HashMap<FunctionIndex, Counted> {
-    let mut counted: HashMap<FunctionIndex, Counted> = HashMap::new();
+    let mut counted: HashMap<FunctionIndex, Counted> = HashMap::default();
     for depth in &profile.stack_depths {
         let Some(function) = outermost(profile, twins, depth.node) else { continue };
         let row = counted.entry(function).or_default();

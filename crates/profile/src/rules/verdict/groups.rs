@@ -2,8 +2,8 @@
 //! Owns: what belongs together: a function with the lambdas, comprehensions and functions that are written inside of it.
 //! Never: counts what ran outside of Python.
 
+use foldhash::{HashMap, HashSet};
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
 use super::facts::Facts;
@@ -35,7 +35,7 @@ impl Facts {
     /// Their lines, with what these call in libraries: a function has no less than one of its lines, whichever of the two a share is of. The
     /// largest first.
     pub(super) fn functions(&self, profile: &Profile) -> Vec<Group> {
-        let mut functions: HashMap<(FileIndex, String), Vec<(FrameIndex, u64)>> = HashMap::new();
+        let mut functions: HashMap<(FileIndex, String), Vec<(FrameIndex, u64)>> = HashMap::default();
         let twins = Twins::of(profile);
         for line in lines((profile, &twins), self.expressions()) {
             let heaviest = line.parts.first().map(|(frame, _)| (*frame, line.cpu_ns));
@@ -50,7 +50,7 @@ impl Facts {
 }
 
 fn lines(tables: (&Profile, &Twins), expressions: impl Iterator<Item = (FrameIndex, u64)>) -> Vec<Group> {
-    let mut lines: HashMap<(FileIndex, u32), Vec<(FrameIndex, u64)>> = HashMap::new();
+    let mut lines: HashMap<(FileIndex, u32), Vec<(FrameIndex, u64)>> = HashMap::default();
     for (frame, cpu_ns) in expressions {
         if let Some(place) = place(tables, frame) {
             lines.entry((place.file, place.line)).or_default().push((frame, cpu_ns));
@@ -112,7 +112,7 @@ pub(super) fn widest_function(profile: &Profile) -> Option<(FunctionIndex, u64)>
 /// The CPU of each function of the user's with what it calls, and of all.
 fn totals(profile: &Profile, twins: &Twins) -> (HashMap<FunctionIndex, u64>, u64) {
     let event_loop = EventLoop::of(profile);
-    let mut totals: HashMap<FunctionIndex, u64> = HashMap::new();
+    let mut totals: HashMap<FunctionIndex, u64> = HashMap::default();
     let mut whole_ns: u64 = 0;
     for group in &profile.samples {
         whole_ns = whole_ns.saturating_add(group.cpu_ns);

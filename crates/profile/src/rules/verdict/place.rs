@@ -1,8 +1,8 @@
 //! The places that a verdict names, and its advice.
 //! Owns: which places are worth a line, how many, and what is told of each. Never: decides which reason it is, or says it in words.
 
+use foldhash::{HashMap, HashSet};
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
 use super::facts::{Facts, Library, SetOff, StartUp, Waits};
@@ -296,7 +296,7 @@ impl Finder<'_> {
     /// longest. A thread does not say who gave it its work.
     fn native_libraries(&self) -> Vec<Place> {
         let threads: HashSet<ThreadIndex> = self.facts.native_threads().map(|(thread, _)| thread).collect();
-        let mut libraries: HashMap<ModuleIndex, (u64, u64)> = HashMap::new();
+        let mut libraries: HashMap<ModuleIndex, (u64, u64)> = HashMap::default();
         for ((thread, module), cpu_ns) in &self.facts.thread_libraries {
             if threads.contains(thread) && *cpu_ns > 0 {
                 let (sum_ns, count) = libraries.entry(*module).or_default();

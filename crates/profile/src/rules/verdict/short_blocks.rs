@@ -1,7 +1,8 @@
 //! Calls that keep asyncio's event loop from all others for a short time each, and together for much of the time.
 //! Owns: which steps those are, and how much is much. Never: counts a step that used the CPU (the rows have it), or takes several for one.
 
-use std::collections::{BTreeMap, HashMap};
+use foldhash::HashMap;
+use std::collections::BTreeMap;
 
 use super::blocks::Given;
 use super::thresholds::{BLOCKS_NS_MIN, SHORT_BLOCK_NS_MIN, SHORT_BLOCKS_MIN};

@@ -3,7 +3,7 @@
 //!
 //! Such a wait says only that nobody asked. Where a program has enough besides such waits to be judged, they do not decide what it is weighed by.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use syscalls::x86_64::Sysno;
 
@@ -178,7 +178,7 @@ impl ForWork {
         let event_loop = EventLoop::of(profile);
         let loops = Loops::of(profile);
         let sums = Sums { working_ns: short_waits.working_ns(), ..Sums::default() };
-        let mut found = ForWork { stacks: HashMap::new(), sums };
+        let mut found = ForWork { stacks: HashMap::default(), sums };
         let add = |sum: &mut u64, part: u64| *sum = sum.saturating_add(part);
         for (index, group) in profile.samples.iter().enumerate() {
             if group.state.is_running() {

@@ -8,7 +8,7 @@
 //! time is waits; they belong to the samples that found the thread in a call that blocks. The part of a lock, which may be the GIL, is left
 //! out, and so is time that exceeds the time of such samples.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 use std::str::FromStr;
 
 use syscalls::x86_64::Sysno;
@@ -50,8 +50,8 @@ struct Sums {
 
 impl ShortWaits {
     pub fn of(profile: &Profile) -> ShortWaits {
-        let mut calls: HashMap<Option<NodeIndex>, Option<Sysno>> = HashMap::new();
-        let mut threads: HashMap<ThreadIndex, Sums> = HashMap::new();
+        let mut calls: HashMap<Option<NodeIndex>, Option<Sysno>> = HashMap::default();
+        let mut threads: HashMap<ThreadIndex, Sums> = HashMap::default();
         let mut blocking: Vec<(usize, &SampleGroup, Sysno)> = Vec::new();
         for (index, group) in profile.samples.iter().enumerate() {
             let sums = threads.entry(group.thread).or_default();

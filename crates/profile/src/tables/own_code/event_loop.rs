@@ -1,7 +1,7 @@
 //! asyncio's event loop in a stack: where the loop ends and what it runs begins.
 //! Owns: which calls are the loop's own. Never: takes a frame out; who leaves the loop's out says so.
 
-use std::collections::HashSet;
+use foldhash::HashSet;
 
 use crate::tables::profile::{FrameIndex, FrameKind, FunctionIndex, Home, NodeIndex, Profile};
 
@@ -26,7 +26,7 @@ impl EventLoop {
             Home::Python { file, .. } => Some(profile.files[*file].path.as_str()),
             Home::C { .. } | Home::Mark => None,
         };
-        let mut folders: HashSet<&str> = HashSet::new();
+        let mut folders: HashSet<&str> = HashSet::default();
         let mut found = EventLoop::default();
         for (index, function) in profile.functions.enumerate().filter(|(_, function)| function.name == RUN) {
             if let Some(path) = path(&function.home).filter(|path| path.ends_with(FILE)) {

@@ -1,7 +1,7 @@
 //! One piece of code with several rows in the tables: processes see its file as of different owners, one as the user's own code, another as
 //! a library's. Owns: which rows are one place for a reader. Never: changes the tables: whose code a stack is rests on its own rows.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use crate::tables::locations::Location;
 use crate::tables::profile::{FileIndex, FrameIndex, FunctionIndex, Home, Profile};
@@ -18,7 +18,7 @@ pub struct Twins {
 impl Twins {
     pub fn of(profile: &Profile) -> Twins {
         let mut twins = Twins::default();
-        let mut files: HashMap<(&str, u64), FileIndex> = HashMap::new();
+        let mut files: HashMap<(&str, u64), FileIndex> = HashMap::default();
         for (index, file) in profile.files.enumerate() {
             let first = *files.entry((file.path.as_str(), file.family)).or_insert(index);
             if first != index {
@@ -28,7 +28,7 @@ impl Twins {
         if twins.files.is_empty() {
             return twins;
         }
-        let mut functions: HashMap<(&str, FileIndex, u32, u32), FunctionIndex> = HashMap::new();
+        let mut functions: HashMap<(&str, FileIndex, u32, u32), FunctionIndex> = HashMap::default();
         for (index, function) in profile.functions.enumerate() {
             let Home::Python { file, first_line, table_bytes } = function.home else { continue };
             let key = (function.name.as_str(), twins.file(file), first_line, table_bytes);
@@ -37,7 +37,8 @@ impl Twins {
                 twins.functions.insert(index, first);
             }
         }
-        let mut frames: HashMap<(FunctionIndex, Option<Location>, Option<&Expression>), FrameIndex> = HashMap::new();
+        let mut frames: HashMap<(FunctionIndex, Option<Location>, Option<&Expression>), FrameIndex> =
+            HashMap::default();
         for (index, frame) in profile.frames.enumerate() {
             if !matches!(profile.functions[frame.function].home, Home::Python { .. }) {
                 continue;

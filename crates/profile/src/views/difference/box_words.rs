@@ -1,7 +1,8 @@
 //! What the boxes of a comparison's call tree are called: a name, and where it is.
 //! Keeps: no two boxes under one caller have the same words.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use foldhash::HashMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::rules::difference::Difference;
 use crate::rules::difference::call_tree::{CallBox, CallStep, CallTree};
@@ -52,7 +53,7 @@ fn plain_words(step: &CallStep, short: &BTreeMap<String, String>) -> BoxWords {
 
 /// One line may have an expression twice.
 fn with_columns(tree: &CallTree, words: Vec<BoxWords>) -> Vec<BoxWords> {
-    let mut counts: HashMap<(Option<usize>, BoxWords), usize> = HashMap::new();
+    let mut counts: HashMap<(Option<usize>, BoxWords), usize> = HashMap::default();
     for (of, words) in tree.boxes.iter().zip(&words) {
         *counts.entry((of.parent, words.clone())).or_default() += 1;
     }
@@ -69,7 +70,7 @@ fn with_columns(tree: &CallTree, words: Vec<BoxWords>) -> Vec<BoxWords> {
 
 /// Nothing else tells two texts apart that are in no file and begin in the same line.
 fn numbered(tree: &CallTree, words: Vec<BoxWords>) -> Vec<BoxWords> {
-    let mut seen: HashMap<(Option<usize>, BoxWords), usize> = HashMap::new();
+    let mut seen: HashMap<(Option<usize>, BoxWords), usize> = HashMap::default();
     let number = |(of, words): (&CallBox, BoxWords)| {
         let nth = seen.entry((of.parent, words.clone())).or_default();
         *nth += 1;

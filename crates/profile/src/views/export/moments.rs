@@ -1,7 +1,8 @@
 //! When the samples were, as columns: of each bin of time, which rows of `samples` had how much in it.
 //! Owns: their shape and order. Keeps: the moments of the rows of a stack, thread and state have the samples and times of these, to the nanosecond.
 
-use std::collections::{BTreeMap, HashMap};
+use foldhash::HashMap;
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 
@@ -31,7 +32,7 @@ impl MomentRows {
     #[must_use]
     pub fn of(profile: &Profile) -> Option<MomentRows> {
         let bins = profile.moment_bins?;
-        let mut row_of = HashMap::new();
+        let mut row_of = HashMap::default();
         for (row, group) in profile.samples.iter().enumerate() {
             row_of.entry((group.node, group.thread, group.state, group.in_window)).or_insert(row);
         }

@@ -3,7 +3,7 @@
 //! beside each other. Leaves out threads without weight, and stacks without it. Never: holds the frames of all stacks, which are
 //! many times the recording where stacks begin alike.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 use std::io;
 
 use serde::{Serialize, Serializer};
@@ -84,7 +84,7 @@ enum Shown {
 
 pub fn write(profile: &Profile, context: Context, out: impl io::Write) -> io::Result<()> {
     let mut shared = Frames { of_table: vec![0; profile.frames.len()], ..Frames::default() };
-    let mut threads: HashMap<ThreadIndex, Vec<(&SampleGroup, u64)>> = HashMap::new();
+    let mut threads: HashMap<ThreadIndex, Vec<(&SampleGroup, u64)>> = HashMap::default();
     for group in &profile.samples {
         let weight = Totals::of_group(group).by(context.weight);
         if weight == 0 {

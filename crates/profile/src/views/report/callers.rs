@@ -2,8 +2,8 @@
 //! Owns: which callers are named, and how many. Keeps: shares are of the row's self time; with `others` they add up to all of it. Where calls
 //! were counted they are of the row's own calls that another function made.
 
+use foldhash::HashMap;
 use std::cmp::Reverse;
-use std::collections::HashMap;
 
 use crate::tables::own_code::code_of;
 use crate::tables::profile::{FrameIndex, FunctionIndex, Profile};
@@ -84,7 +84,7 @@ impl Callers {
 
     /// The next steps of the paths that begin with these.
     fn callers_behind(&self, common: &[Place]) -> Vec<Caller> {
-        let mut weights: HashMap<Place, u64> = HashMap::new();
+        let mut weights: HashMap<Place, u64> = HashMap::default();
         for (way, weight) in &self.weight_of {
             if let Some(&next) = way.strip_prefix(common).and_then(<[Place]>::first) {
                 let sum = weights.entry(next).or_default();

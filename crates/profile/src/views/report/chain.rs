@@ -2,7 +2,7 @@
 //! Owns: how far that goes. Keeps: shares are of the row's own time, and those that `genba tree` has for the same path, the whole stacks and
 //! the cut ones together.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 use std::mem;
 
 use crate::tables::profile::{FunctionIndex, Home, Profile};

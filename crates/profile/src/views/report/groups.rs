@@ -1,7 +1,7 @@
 //! Rows of one line of source, which a screen shows together: the source once, each expression's mark and share below it.
 //! Owns: which rows these are. Keeps: every row is in one group; groups come in the order of their first rows.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use crate::tables::profile::Profile;
 use crate::views::report::{By, Report};
@@ -9,7 +9,7 @@ use crate::views::report::{By, Report};
 /// Positions of rows.
 pub fn of_one_line(profile: &Profile, report: &Report) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
-    let mut group_of = HashMap::new();
+    let mut group_of = HashMap::default();
     for (position, row) in report.rows.iter().enumerate() {
         let line = row.subject.function.zip(row.subject.line).filter(|(function, line)| {
             report.by == By::Expression

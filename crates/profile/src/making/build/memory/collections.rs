@@ -1,7 +1,7 @@
 //! The garbage collections of a process, and what is known of its collector.
 //! Owns: the reasons as they are stored. Never: judges one.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use genba_format::proto;
 

@@ -1,7 +1,7 @@
 //! How long threads were ready to run and had no CPU, by the kernel's count.
 //! Owns: which part of that falls into the time that is compared. Never: counts by samples alone: they only share out what the kernel counted.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use genba_format::state::State;
 
@@ -68,7 +68,7 @@ impl Seen {
 fn parts(reading: &Reading) -> Option<HashMap<ThreadIndex, Part>> {
     let kept = reading.kept.as_ref()?;
     let window = kept.window?;
-    let mut seen: HashMap<ThreadIndex, Times> = HashMap::new();
+    let mut seen: HashMap<ThreadIndex, Times> = HashMap::default();
     for moment in reading.moments.iter().chain(&kept.left_out) {
         let times = seen.entry(moment.thread).or_default();
         if moment.in_window {

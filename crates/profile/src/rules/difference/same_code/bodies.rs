@@ -1,7 +1,8 @@
 //! The lines of functions in all recordings: of each function's own text, so that what is around it makes nothing less certain.
 //! Owns: which texts are those of one function. Never: says where one ends (`extent` does).
 
-use std::collections::{BTreeMap, HashMap};
+use foldhash::HashMap;
+use std::collections::BTreeMap;
 
 use crate::rules::difference::files::FileIndex;
 use crate::rules::difference::same_code::extent::body;
@@ -34,7 +35,7 @@ impl Bodies {
         let mut texts_of: BTreeMap<(FileIndex, &str, Instance), Vec<Text>> = BTreeMap::new();
         for (position, ((profile, files), first_lines)) in runs.iter().zip(first_lines).enumerate() {
             let path_of: HashMap<FileIndex, &str> = files.iter().map(|(path, file)| (*file, path.as_str())).collect();
-            let mut lines_of: HashMap<FileIndex, Option<Vec<&str>>> = HashMap::new();
+            let mut lines_of: HashMap<FileIndex, Option<Vec<&str>>> = HashMap::default();
             for (file, name, first_line) in first_lines.iter() {
                 let lines = lines_of.entry(file).or_insert_with(|| {
                     let source = profile.sources.get(path_of.get(&file)?)?;

@@ -2,7 +2,8 @@
 //! Owns: what tells functions of one name apart in a file: lines, their numbers (`moved_lines`), or neither. Never: says which function is which
 //! (`homonyms` does).
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use foldhash::HashMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::rules::difference::files::FileIndex;
 use crate::rules::difference::same_code::moved_lines::{Line, numbered};
@@ -46,7 +47,7 @@ impl FileTexts {
                 sources_of.entry(*file).or_default().push((position, profile.sources.get(path)));
             }
         }
-        let mut texts = FileTexts(runs.iter().map(|_| HashMap::new()).collect());
+        let mut texts = FileTexts(runs.iter().map(|_| HashMap::default()).collect());
         for (file, sources) in sources_of {
             for ((position, _), of_file) in sources.iter().zip(of_file(&sources)) {
                 texts.0[*position].insert(file, of_file);

@@ -10,7 +10,8 @@
 //! and no other function of the file moved, those are the same. If other functions moved, as many functions as before are those of before in
 //! their order, if each moved as far as a neighbour of its. All else nobody knows.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use foldhash::HashMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::rules::difference::files::FileIndex;
 use crate::rules::difference::same_code::file_texts::{FileTexts, Told};
@@ -86,7 +87,8 @@ impl Homonyms {
     /// `runs`: in the order of both sides; `names`: those that several functions may have.
     #[must_use]
     pub fn of(runs: &[FirstLines], names: &BTreeSet<Name>, texts: &FileTexts, apart: &Apart) -> Homonyms {
-        let mut homonyms = Homonyms { of_run: runs.iter().map(|_| HashMap::new()).collect(), ..Homonyms::default() };
+        let mut homonyms =
+            Homonyms { of_run: runs.iter().map(|_| HashMap::default()).collect(), ..Homonyms::default() };
         for name in names {
             let met: Vec<usize> = (0..runs.len()).filter(|run| runs[*run].0.contains_key(name)).collect();
             let met_several = met.iter().any(|run| runs[*run].0[name].len() > 1);
@@ -157,7 +159,7 @@ pub fn names_of_several(runs: &[FirstLines], apart: &Apart) -> BTreeSet<Name> {
 
 /// The functions of that name in each recording, by what `number` says of a recording and a first line. All of which it knows nothing are one.
 fn by(name: &Name, runs: &[FirstLines], number: impl Fn(usize, u32) -> Option<u32>) -> Vec<OfRun> {
-    let mut nth: HashMap<u32, u32> = HashMap::new();
+    let mut nth: HashMap<u32, u32> = HashMap::default();
     let mut found = Vec::new();
     for (position, run) in runs.iter().enumerate() {
         let mut instances = BTreeMap::new();

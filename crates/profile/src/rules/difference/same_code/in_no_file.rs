@@ -2,7 +2,8 @@
 //! location tables tell them apart.
 //! Owns: which of them is which in another recording. Never: compares lengths from two CPythons, which compile one text to different tables.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use foldhash::HashMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::rules::difference::files::FileIndex;
 use crate::rules::difference::same_code::homonyms::Instance;

@@ -3,7 +3,8 @@
 //! that these are indented under: `class`, `if` and `else`.
 //! Takes time for each line of each text, of which many recordings have few, and not for each pair of functions.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use foldhash::HashMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::rules::difference::files::FileIndex;
 use crate::rules::difference::same_code::extent::{around, parents};
@@ -80,9 +81,9 @@ struct Texts<'t> {
 impl<'t> Texts<'t> {
     fn of(runs: impl Iterator<Item = Vec<(FileIndex, &'t str)>>) -> Texts<'t> {
         let mut texts = Texts::default();
-        let mut known: HashMap<FileIndex, Vec<(&'t str, usize)>> = HashMap::new();
+        let mut known: HashMap<FileIndex, Vec<(&'t str, usize)>> = HashMap::default();
         for run in runs {
-            let mut of_run = HashMap::new();
+            let mut of_run = HashMap::default();
             for (file, text) in run {
                 let of_file = known.entry(file).or_default();
                 let same = of_file.iter().find(|(known, _)| *known == text).map(|(_, number)| *number);
@@ -119,7 +120,7 @@ impl<'t> Texts<'t> {
         }
         let several = places.into_iter().filter(|(_, places)| places.len() > 1);
         let heads: Vec<_> = several.map(|((file, name), places)| (file, name, self.heads_met(name, &places))).collect();
-        let mut lengths: HashMap<FileIndex, Lengths> = HashMap::new();
+        let mut lengths: HashMap<FileIndex, Lengths> = HashMap::default();
         for (file, _, met) in &heads {
             for head in met.keys() {
                 let Some(last) = head.lines.last() else { continue };

@@ -1,7 +1,7 @@
 //! Which lines of several texts are the same, though others were put in or taken out between them.
 //! Owns: a line's number. Keeps: no two lines of one text have the same.
 
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashSet};
 use std::ops::Range;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
@@ -35,8 +35,8 @@ pub fn numbered(texts: &[Vec<&str>]) -> Option<Vec<Vec<Line>>> {
     let mut different: Vec<(&[&str], Vec<Numbered>)> = Vec::new();
     let mut of_text: Vec<usize> = Vec::new();
     let mut next = 0..;
-    let mut copies: HashSet<u32> = HashSet::new();
-    let mut earlier: HashSet<&str> = HashSet::new();
+    let mut copies: HashSet<u32> = HashSet::default();
+    let mut earlier: HashSet<&str> = HashSet::default();
     for lines in texts {
         let known = different.iter().position(|(known, _)| known == lines);
         of_text.push(known.unwrap_or(different.len()));
@@ -49,8 +49,8 @@ pub fn numbered(texts: &[Vec<&str>]) -> Option<Vec<Vec<Line>>> {
             earlier.extend(lines);
         }
     }
-    let mut count_of: HashMap<u32, usize> = HashMap::new();
-    let mut unsure: HashSet<u32> = HashSet::new();
+    let mut count_of: HashMap<u32, usize> = HashMap::default();
+    let mut unsure: HashSet<u32> = HashSet::default();
     for (number, is_sure) in different.iter().flat_map(|(_, numbers)| numbers) {
         *count_of.entry(*number).or_default() += 1;
         if !is_sure {
@@ -237,7 +237,7 @@ fn code_lines(text: &[&str], at: usize) -> usize {
 }
 
 fn counts<'l>(lines: &[&'l str]) -> HashMap<&'l str, usize> {
-    let mut counts = HashMap::new();
+    let mut counts = HashMap::default();
     lines.iter().for_each(|line| *counts.entry(*line).or_default() += 1);
     counts
 }

@@ -2,7 +2,8 @@
 //! what a loop does to get its next row is at its head in CPython 3.12, and at what it goes through in CPython 3.13.
 //! Owns: the files that other CPythons ran in other recordings. Never: compares a file with what a helper of another CPython ran beside it.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use foldhash::{HashMap, HashSet};
+use std::collections::BTreeSet;
 
 use crate::rules::difference::files::FileIndex;
 use crate::rules::difference::same_code::in_no_file::{are_of_one_python, minor};
@@ -13,9 +14,9 @@ use crate::tables::profile::{Home, Node, NodeIndex, Profile};
 pub fn of_other_pythons(runs: &[(&Profile, &HashMap<String, FileIndex>)]) -> HashSet<FileIndex> {
     // Of nearly all comparisons.
     if are_of_one_python(runs) {
-        return HashSet::new();
+        return HashSet::default();
     }
-    let mut of_file: HashMap<FileIndex, Vec<BTreeSet<&str>>> = HashMap::new();
+    let mut of_file: HashMap<FileIndex, Vec<BTreeSet<&str>>> = HashMap::default();
     for (profile, files) in runs {
         for (file, pythons) in ran(profile, files) {
             of_file.entry(file).or_default().push(pythons);
@@ -27,8 +28,8 @@ pub fn of_other_pythons(runs: &[(&Profile, &HashMap<String, FileIndex>)]) -> Has
 
 /// The CPythons that have a sample in the file, or below it.
 fn ran<'p>(profile: &'p Profile, files: &HashMap<String, FileIndex>) -> HashMap<FileIndex, BTreeSet<&'p str>> {
-    let mut found: HashMap<FileIndex, BTreeSet<&str>> = HashMap::new();
-    let mut seen: HashSet<(&str, NodeIndex)> = HashSet::new();
+    let mut found: HashMap<FileIndex, BTreeSet<&str>> = HashMap::default();
+    let mut seen: HashSet<(&str, NodeIndex)> = HashSet::default();
     for group in &profile.samples {
         let process = profile.threads[group.thread].process;
         let Some(python) = profile.processes[process].python.as_deref().map(minor) else { continue };
