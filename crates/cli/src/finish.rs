@@ -19,11 +19,9 @@ mod sources;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
-use std::panic::resume_unwind;
 use std::path::Path;
-use std::thread;
 
-use genba_format::{BlockHeader, ProcessKey, Recording, VERSION, compress, encode_block, proto};
+use genba_format::{BlockHeader, ProcessKey, ReadBlock, Recording, VERSION, compress, encode_block, proto};
 use genba_profile::build::Additions;
 use genba_profile::hits::{self, HitAddresses, HitModule, Hits};
 use genba_profile::owner::is_in;
@@ -31,6 +29,7 @@ use genba_profile::owner::is_in;
 use crate::words::failure::{self, Failure};
 pub use elf_files::{SymbolsAt, symbols_of};
 pub use root::Root;
+pub use side_by_side::both;
 pub use sources::encoding::decoded;
 pub use sources::{Places, SourceText, Told, may_be_typed};
 
@@ -44,32 +43,61 @@ pub struct Seen {
     pub heaps: Vec<proto::Heap>,
 }
 
-/// Appends the command's blocks to the recording at `path`, whose content is `recording`; the recording ended at `ended_ns` (CLOCK_MONOTONIC),
-/// with the program where `seen.recorder` tells how.
-/// Ok: what was left out, in words.
-/// Err: they could not be written; the recording is as it was, or ends in a cut block that readers skip.
-pub fn append_names_and_sources(
-    path: &Path,
-    recording: &Recording,
-    seen: Seen,
-    places: Places<'_>,
+/// The command's own blocks of a recording.
+pub struct Added {
+    blocks: Vec<proto::Block>,
+    /// CLOCK_MONOTONIC.
     ended_ns: u64,
-) -> Result<Vec<String>, Failure> {
-    let (found, left_out) = found(recording, places);
-    append_seen(path, found, left_out, seen, ended_ns)
+    /// In words.
+    pub left_out: Vec<String>,
 }
 
-/// The same of a recording of `genba trace`, which names its functions by itself.
-pub fn append_sources(
-    path: &Path,
-    recording: &Recording,
-    seen: Seen,
-    places: Places<'_>,
-    ended_ns: u64,
-) -> Result<Vec<String>, Failure> {
-    let hits = Hits { modules: BTreeMap::new(), ..hits::hits(recording) };
-    let (found, left_out) = of_hits(hits, places);
-    append_seen(path, found, left_out, seen, ended_ns)
+impl Added {
+    /// Names and sources for `recording`, which ended at `ended_ns` (CLOCK_MONOTONIC), with the program where `seen.recorder` tells how.
+    pub fn to(recording: &Recording, seen: Seen, places: Places<'_>, ended_ns: u64) -> Added {
+        Added::of(found(recording, places), seen, ended_ns)
+    }
+
+    /// The same without names: `genba trace` names its functions by itself.
+    pub fn sources_to(recording: &Recording, seen: Seen, places: Places<'_>, ended_ns: u64) -> Added {
+        let hits = Hits { modules: BTreeMap::new(), ..hits::hits(recording) };
+        Added::of(of_hits(hits, places), seen, ended_ns)
+    }
+
+    fn of((found, mut left_out): (Additions, Vec<String>), seen: Seen, ended_ns: u64) -> Added {
+        let Seen { recorder, not_followed, heaps } = seen;
+        let Additions { c_names, c_places, sources, packages, .. } = found;
+        let block =
+            proto::Block { c_names, c_places, sources, packages, recorder, not_followed, heaps, ..Default::default() };
+        let (blocks, too_large) = blocks::of_format(block);
+        left_out.extend(too_large);
+        Added { blocks, ended_ns, left_out }
+    }
+
+    /// Err: they could not be written; the recording at `path` is as it was, or ends in a cut block that readers skip.
+    pub fn append(&self, path: &Path) -> Result<(), Failure> {
+        let encoded = encoded(self.blocks.clone(), (self.ended_ns, self.ended_ns))
+            .map_err(|error| cannot_append(path, &error.to_string()))?;
+        append(path, &encoded).map_err(|error| cannot_append(path, &error.to_string()))
+    }
+
+    /// What a reader will find in the file, but for where in it the blocks lie and for their key.
+    pub fn complete(&self, recording: &mut Recording) {
+        let ended_ns = self.ended_ns;
+        recording.blocks.extend((0..).zip(&self.blocks).map(|(sequence, block)| ReadBlock {
+            header: BlockHeader {
+                version: VERSION,
+                process_key: ProcessKey::default(),
+                sequence,
+                start_ns: ended_ns,
+                end_ns: ended_ns,
+            },
+            block: block.clone(),
+            samples: None,
+            offset: 0,
+            stored_bytes: 0,
+        }));
+    }
 }
 
 /// What `genba trace` counted, as the first blocks of a recording: of each process some blocks, in one write.
@@ -80,24 +108,6 @@ pub fn append_traced(path: &Path, processes: Vec<Vec<proto::Block>>, times_ns: (
         })?;
     }
     Ok(())
-}
-
-fn append_seen(
-    path: &Path,
-    found: Additions,
-    mut left_out: Vec<String>,
-    seen: Seen,
-    ended_ns: u64,
-) -> Result<Vec<String>, Failure> {
-    let Seen { recorder, not_followed, heaps } = seen;
-    let Additions { c_names, c_places, sources, packages, .. } = found;
-    let block =
-        proto::Block { c_names, c_places, sources, packages, recorder, not_followed, heaps, ..Default::default() };
-    let (blocks, too_large) = blocks::of_format(block);
-    left_out.extend(too_large);
-    let encoded = encoded(blocks, (ended_ns, ended_ns)).map_err(|error| cannot_append(path, &error.to_string()))?;
-    append(path, &encoded).map_err(|error| cannot_append(path, &error.to_string()))?;
-    Ok(left_out)
 }
 
 /// Names and sources for a recording whose run did not end in order, as far as the files are still there unchanged.
@@ -137,34 +147,23 @@ fn found(recording: &Recording, places: Places<'_>) -> (Additions, Vec<String>) 
     of_hits(hits::hits(recording), places)
 }
 
-fn of_hits(mut hits: Hits, places: Places<'_>) -> (Additions, Vec<String>) {
-    let own_files = hits.files.iter().filter(|(_, file)| file.is_users_own);
-    let packages: Vec<String> =
-        packages::packages_of(places.root, own_files.map(|(path, _)| path.as_str())).into_iter().collect();
-    for (path, file) in &mut hits.files {
-        file.is_users_own &= !is_in(&packages, path);
-    }
-    let (c_names::Found { names: c_names, places: c_places }, (sources, left_out)) = names_and_sources(&hits, places);
+/// Names and texts side by side, where nobody has to be asked for a text: a reader waits for both at the end of a run.
+fn of_hits(Hits { modules, mut files }: Hits, places: Places<'_>) -> (Additions, Vec<String>) {
+    let names = || c_names::find(places.root, &modules);
+    let mut texts = || {
+        let own_files = files.iter().filter(|(_, file)| file.is_users_own);
+        let packages: Vec<String> =
+            packages::packages_of(places.root, own_files.map(|(path, _)| path.as_str())).into_iter().collect();
+        for (path, file) in &mut files {
+            file.is_users_own &= !is_in(&packages, path);
+        }
+        (packages, sources::read(&files, places))
+    };
+    let (c_names::Found { names: c_names, places: c_places }, (packages, (sources, left_out))) = match places.typed {
+        Some(_) => (names(), texts()),
+        None => both(names, texts),
+    };
     (Additions { c_names, c_places, sources, packages, ..Additions::default() }, left_out)
-}
-
-/// Side by side, where nobody has to be asked for a text: a reader waits for both at the end of a run.
-fn names_and_sources(hits: &Hits, places: Places<'_>) -> (c_names::Found, (Vec<proto::Source>, Vec<String>)) {
-    let root = places.root;
-    let names = || c_names::find(root, &hits.modules);
-    if places.typed.is_some() {
-        return (names(), sources::read(&hits.files, places));
-    }
-    thread::scope(|scope| {
-        let other = thread::Builder::new().spawn_scoped(scope, names);
-        let sources = sources::read(&hits.files, places);
-        let names = match other {
-            Ok(other) => other.join().unwrap_or_else(|panic| resume_unwind(panic)),
-            // No more threads can be made.
-            Err(_) => names(),
-        };
-        (names, sources)
-    })
 }
 
 /// With a process key of their own. `times_ns`: when they begin and end.
@@ -205,7 +204,7 @@ fn random_key() -> std::io::Result<ProcessKey> {
 #[cfg(test)]
 mod tests {
     use super::SourceText;
-    use super::{Places, Seen, Told, append_names_and_sources, found_beside};
+    use super::{Added, Places, Seen, Told, found_beside};
     use expect_test::expect;
     use genba_format::{BlockHeader, Recording, VERSION, compress, encode_block, laws, proto, read};
     use std::path::{Path, PathBuf};
@@ -319,16 +318,16 @@ mod tests {
         ];
         let path = recording(&folder.0, b"genba", &addresses);
         let recorder = proto::Recorder { exit_code: 3, ..Default::default() };
-        let left_out = append_names_and_sources(
-            &path,
-            &read_back(&path),
-            Seen { recorder: Some(recorder.clone()), ..Seen::default() },
-            Places::own(&Told::new(), SourceText::All),
-            16_000,
-        )
-        .unwrap();
-        assert_eq!(left_out, Vec::<String>::new());
-        let recording = read_back(&path);
+        let mut recording = read_back(&path);
+        let seen = Seen { recorder: Some(recorder.clone()), ..Seen::default() };
+        let added = Added::to(&recording, seen, Places::own(&Told::new(), SourceText::All), 16_000);
+        assert_eq!(added.left_out, Vec::<String>::new());
+        added.complete(&mut recording);
+        added.append(&path).unwrap();
+        let contents = |recording: &Recording| -> Vec<(u64, proto::Block)> {
+            recording.blocks.iter().map(|read| (read.header.end_ns, read.whole())).collect()
+        };
+        assert_eq!(contents(&recording), contents(&read_back(&path)), "what a reader of the file finds");
         let added = &recording.blocks[1].block;
         assert_eq!(added.recorder.as_ref(), Some(&recorder));
         expect![[r##"
@@ -358,14 +357,9 @@ mod tests {
     fn a_module_of_another_build_gets_no_names() {
         let folder = Folder::new("other");
         let path = recording(&folder.0, b"other", &[(proto::NodeKind::CLeaf, 0x13a0)]);
-        append_names_and_sources(
-            &path,
-            &read_back(&path),
-            Seen::default(),
-            Places::own(&Told::new(), SourceText::None),
-            16_000,
-        )
-        .unwrap();
+        let told = Told::new();
+        let places = Places::own(&told, SourceText::None);
+        Added::to(&read_back(&path), Seen::default(), places, 16_000).append(&path).unwrap();
         let added = &read_back(&path).blocks[1].block;
         // For the whole module that its file is another one.
         assert_eq!(shown(&added.c_names, &added.sources), "0-ffffffffffffffff  (replaced)\n");
@@ -377,13 +371,9 @@ mod tests {
         let path = recording(&folder.0, b"genba", &[]);
         let recording = read_back(&path);
         let gone = folder.0.join("gone.genba");
-        let failure = append_names_and_sources(
-            &gone,
-            &recording,
-            Seen::default(),
-            Places::own(&Told::new(), SourceText::None),
-            16_000,
-        );
+        let told = Told::new();
+        let places = Places::own(&told, SourceText::None);
+        let failure = Added::to(&recording, Seen::default(), places, 16_000).append(&gone);
         assert!(failure.unwrap_err().to_string().contains("gone.genba: No such file"));
     }
 }

@@ -38,9 +38,29 @@ pub fn each<Item: Sync, Found: Send>(
     found.into_iter().map(|(_, found)| found).collect()
 }
 
+/// Two works at once, or one after the other where the system gives no more threads.
+pub fn both<First: Send, Second>(first: impl Fn() -> First + Sync, second: impl FnOnce() -> Second) -> (First, Second) {
+    thread::scope(|scope| {
+        let other = thread::Builder::new().spawn_scoped(scope, &first);
+        let second = second();
+        let first = match other {
+            Ok(other) => other.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            Err(_) => first(),
+        };
+        (first, second)
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::each;
+    use super::{both, each};
+
+    #[test]
+    fn both_works_are_done() {
+        let mut seen = Vec::new();
+        let (first, second) = both(|| 1, || seen.push(2));
+        assert_eq!((first, second, seen), (1, (), vec![2]));
+    }
 
     #[test]
     fn what_is_found_comes_in_the_order_of_the_items() {

@@ -89,12 +89,8 @@ impl RecordingFile {
 
     /// With the names and sources that a run which was killed could not store, where they can still be found. Not `promoted` yet.
     pub fn profile_in_window(&self, window: Option<Window>) -> Profile {
-        self.profile_of(None, window)
-    }
-
-    /// The same for the command that waited for the program until `ended_ns` (CLOCK_MONOTONIC).
-    pub fn profile_of_run(&self, ended_ns: u64) -> Profile {
-        build::promoted(self.profile_of(Some(ended_ns), None))
+        let additions = self.additions();
+        during("adding up samples", || build::profile_in_window(&self.recording, &additions, window))
     }
 
     /// With the moments of its samples, in as many bins as a comparison wants.
@@ -113,11 +109,6 @@ impl RecordingFile {
     pub fn accounts(&self) -> Profile {
         let import = self.import.as_ref().map(ImportedFile::import);
         build::accounts(&self.recording, &Additions { import, ..Additions::default() })
-    }
-
-    fn profile_of(&self, run_ended_ns: Option<u64>, window: Option<Window>) -> Profile {
-        let additions = Additions { run_ended_ns, ..self.additions() };
-        during("adding up samples", || build::profile_in_window(&self.recording, &additions, window))
     }
 
     /// What can still be found beside the file.

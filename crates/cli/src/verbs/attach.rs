@@ -28,7 +28,7 @@ use genba_process::maps;
 use genba_process::refusal::Refusal;
 use genba_profile::figures;
 
-use crate::finish::{self, Places, Root};
+use crate::finish::{self, Added, Places, Root};
 use crate::read;
 use crate::recording::output::Output;
 use crate::recording::session::Session;
@@ -253,7 +253,7 @@ fn closed(arguments: &Arguments, output: &Output, recorded: Recorded) -> Result<
     let bytes = std::fs::read(&output.path).map_err(|error| {
         Failure::no(format!("cannot read the recording {}: {}", output.shown, failure::of_system(&error)))
     })?;
-    let recording = during("reading the recording", || genba_format::read(&bytes)).map_err(|_| {
+    let mut recording = during("reading the recording", || genba_format::read(&bytes)).map_err(|_| {
         output.give_up();
         Failure::no(format!("nothing was recorded of process {}", arguments.pid))
             .hint("it may have ended at once; genba ps lists those that run")
@@ -266,23 +266,23 @@ fn closed(arguments: &Arguments, output: &Output, recorded: Recorded) -> Result<
     let is_there = || recorded.identity.is_still();
     let looker = LazyCell::new(|| interpreter::find(arguments.pid).ok().filter(|_| is_there()).map(Looker::new));
     let typed = |name: &str| Option::as_ref(&looker)?.typed_text(name);
-    let finished = during("naming C functions", || {
+    let added = during("naming C functions", || {
         let told = finish::Told::new();
         let places = Places { root: &recorded.root, told: &told, typed: Some(&typed), source: options.source };
-        finish::append_names_and_sources(&output.path, &recording, seen, places, recorded.ended_ns)
+        Added::to(&recording, seen, places, recorded.ended_ns)
     });
-    drop(recording);
+    added.complete(&mut recording);
+    let report = || (!options.quiet).then(|| report::closing(&recording, &arguments.closing));
+    let (written, page) = finish::both(|| added.append(&output.path), report);
     recorded.notes.iter().for_each(|words| say(&format!("note: {words}")));
-    match finished {
-        Ok(left_out) if options.quiet => drop(left_out),
-        Ok(left_out) => left_out.iter().for_each(|words| say(&format!("note: {words}"))),
-        Err(failure) => drop(failure.print()),
-    }
     if !options.quiet {
-        match report::closing(&output.path, recorded.ended_ns, &arguments.closing) {
-            Ok(page) => show(page.trim_end()),
-            Err(failure) => drop(failure.print()),
-        }
+        added.left_out.iter().for_each(|words| say(&format!("note: {words}")));
+    }
+    if let Err(failure) = written {
+        let _ = failure.print();
+    }
+    if let Some(page) = page {
+        show(page.trim_end());
         let bytes = std::fs::metadata(&output.path).map_or(0, |found| found.len());
         let (shown, size) = (&output.shown, figures::size(bytes));
         say(&format!("recorded {shown} ({size}) · next: genba view {}", output.word()));

@@ -5,6 +5,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
+use genba_format::Recording;
+use genba_profile::build::{self, Additions};
 use genba_profile::nameless::{Nameless, nameless};
 use genba_profile::profile::Profile;
 use genba_profile::reading::Reading;
@@ -15,8 +17,9 @@ use genba_profile::warnings::{beside_too_short, warnings};
 use genba_profile::weight::Weight;
 
 use crate::files::packages;
-use crate::read::{self, FilterOptions, Format, RecordingArguments, RecordingFile, SortBy, Stream, ViewOptions};
+use crate::read::{self, FilterOptions, Format, RecordingArguments, SortBy, Stream, ViewOptions};
 use crate::words::failure::Failure;
+use crate::words::progress::during;
 
 /// What a screen shows; the formats for machines leave nothing out unless asked.
 const ROWS_ON_SCREEN: usize = 20;
@@ -114,10 +117,10 @@ pub fn report(arguments: &Arguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The report that ends a run, for stderr: the first rows, and the warnings under them. `ended_ns`: CLOCK_MONOTONIC when the
-/// program ended; the recording may have had no room for it.
-pub fn closing(path: &Path, ended_ns: u64, options: &ClosingOptions) -> Result<String, Failure> {
-    let reading = Reading::of(RecordingFile::open(Some(path))?.profile_of_run(ended_ns));
+/// The report that ends a run, for stderr: the first rows, and the warnings under them. `recording` has the command's own blocks.
+pub fn closing(recording: &Recording, options: &ClosingOptions) -> String {
+    let profile = during("adding up samples", || build::profile(recording, &Additions::default()));
+    let reading = Reading::of(profile);
     let (view, sort) = (&options.view, options.sort);
     let options = Options {
         weight: view.weight.map(Into::into),
@@ -134,7 +137,7 @@ pub fn closing(path: &Path, ended_ns: u64, options: &ClosingOptions) -> Result<S
     for line in warnings.iter().flat_map(|warning| read::warning_lines(warning)) {
         page += &format!("{line}\n");
     }
-    Ok(page)
+    page
 }
 
 /// Those that neither the verdict nor the accounting says.

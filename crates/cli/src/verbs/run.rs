@@ -30,7 +30,7 @@ use genba_profile::profile::NotFollowed;
 use genba_profile::warnings::not_sampled;
 use genba_profile::{build, figures};
 
-use crate::finish::{self, Places};
+use crate::finish::{self, Added, Places};
 use crate::read;
 use crate::recording::output::Output;
 use crate::recording::session::Session;
@@ -189,7 +189,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     } else {
         Vec::new()
     };
-    let Some(recording) = recording else {
+    let Some(mut recording) = recording else {
         give_up(&output);
         return Err(ending::no_python(
             &program,
@@ -212,31 +212,24 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let status = &ending.status;
     let recorder = Some(recorder(status.code().unwrap_or(0), status.signal().unwrap_or(0), ending.wall));
     let seen = finish::Seen { recorder, not_followed, heaps };
-    let finished = during("naming C functions", || {
-        finish::append_names_and_sources(
-            &output.path,
-            &recording,
-            seen,
-            Places::own(&finish::Told::new(), options.source),
-            ended_ns,
-        )
+    let added = during("naming C functions", || {
+        Added::to(&recording, seen, Places::own(&finish::Told::new(), options.source), ended_ns)
     });
-    // The report reads it anew, with what was added.
-    drop(recording);
-    match finished {
-        Ok(left_out) if options.quiet => drop(left_out),
-        Ok(left_out) => left_out.iter().for_each(|words| say(&format!("note: {words}"))),
-        // The samples are there, and the program's exit code stays its own.
-        Err(failure) => drop(failure.print()),
-    }
+    added.complete(&mut recording);
+    let report = || (!options.quiet).then(|| report::closing(&recording, &arguments.closing));
+    let (written, page) = finish::both(|| added.append(&output.path), report);
     if !options.quiet {
+        added.left_out.iter().for_each(|words| say(&format!("note: {words}")));
+    }
+    // The samples are there, and the program's exit code stays its own.
+    if let Err(failure) = written {
+        let _ = failure.print();
+    }
+    if let Some(page) = page {
         if let Some(words) = ending::words_for_still_running(&ending::still_running(&session), &output.shown) {
             say(&words);
         }
-        match report::closing(&output.path, ended_ns, &arguments.closing) {
-            Ok(page) => show(page.trim_end()),
-            Err(failure) => drop(failure.print()),
-        }
+        show(page.trim_end());
     }
     // After the report: the user reads it meanwhile. Before the last line, which says what comes next.
     match (&pushing, &gone) {

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use genba_format::{ProcessKey, Recording};
 use genba_profile::{build, export};
 
-use crate::finish::{self, Places, SourceText};
+use crate::finish::{self, Added, Places, SourceText};
 use crate::read;
 use crate::recording::{agent_file, monotonic_ns};
 use crate::words::failure::Failure;
@@ -61,13 +61,8 @@ pub fn within(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Step::Finish { file, source, told } => {
             let recording = recording(file)?;
             let told = told_on_stdin(*told)?;
-            finish::append_names_and_sources(
-                file,
-                &recording,
-                finish::Seen::default(),
-                Places::own(&told, *source),
-                monotonic_ns(),
-            )?;
+            let places = Places::own(&told, *source);
+            Added::to(&recording, finish::Seen::default(), places, monotonic_ns()).append(file)?;
         }
         Step::Stack { file, process, node, told } => {
             let mut recording = recording(file)?;

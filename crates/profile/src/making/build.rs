@@ -40,8 +40,6 @@ pub struct Additions {
     pub sources: Vec<proto::Source>,
     /// Folders and modules that an installer put outside of `site-packages`, absolute.
     pub packages: Vec<String>,
-    /// CLOCK_MONOTONIC when the program ended, from whoever waited for it.
-    pub run_ended_ns: Option<u64>,
     /// The recording was made of another profiler's file.
     pub import: Option<Import>,
 }
@@ -103,7 +101,7 @@ fn build(recording: &Recording, additions: &Additions, mut depth: Depth) -> Prof
         profile.faults.extend_from_slice(&import.faults);
     }
     let mut c_functions = CFunctions::default();
-    let mut run_ended_ns = additions.run_ended_ns;
+    let mut run_ended_ns = None;
     let mut c_places = CPlaces::default();
     let mut packages = additions.packages.clone();
     for read in &recording.blocks {

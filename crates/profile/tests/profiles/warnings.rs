@@ -2,6 +2,7 @@
 
 use crate::notation;
 use expect_test::{Expect, expect};
+use genba_format::{BlockHeader, ReadBlock, proto};
 use genba_profile::build::{Additions, profile};
 use genba_profile::not_followed::{FILTERED, NOT_LOADED, RIGHTS};
 use genba_profile::profile::{Mark, MarkKind, NotFollowed, ProcessIndex, Profile};
@@ -162,8 +163,16 @@ fn damage_and_missing_ends() {
 #[test]
 fn a_recording_that_stops_before_the_run_ended() {
     let of_run = |recording: &str, run_ended_ns: u64| {
-        let additions = Additions { run_ended_ns: Some(run_ended_ns), ..Additions::default() };
-        let profile = profile(&notation::recording(recording), &additions);
+        let mut recording = notation::recording(recording);
+        let last = recording.blocks.last().unwrap().header;
+        recording.blocks.push(ReadBlock {
+            header: BlockHeader { process_key: [9; 16], start_ns: run_ended_ns, end_ns: run_ended_ns, ..last },
+            block: proto::Block { recorder: Some(proto::Recorder::default()), ..proto::Block::default() },
+            samples: None,
+            offset: 0,
+            stored_bytes: 0,
+        });
+        let profile = profile(&recording, &Additions::default());
         warnings(&profile, Weight::Cpu).join("\n") + "\n"
     };
     let killed = "process 7 3.13.0\n no end\n f@a.py:1 x1000\n";

@@ -8,7 +8,7 @@ use genba_format::{masking, proto};
 
 use super::calibration;
 use super::written::Written;
-use crate::finish::{self, Places, Seen, SourceText, Told};
+use crate::finish::{self, Added, Places, Seen, SourceText, Told};
 use crate::recording::{monotonic_ns, recorder};
 use crate::verbs::run::start::Ending;
 use crate::verbs::run::target::Program;
@@ -71,12 +71,12 @@ pub fn write(run: &Run<'_>, path: &Path, prof: &Path, written: &Written) -> Resu
     let seen = Seen { recorder: Some(recorder), ..Seen::default() };
     let added = during("reading sources", || {
         let told = Told::new();
-        finish::append_sources(path, &traced.recording, seen, Places::own(&told, SourceText::All), ended_ns)
+        Added::sources_to(&traced.recording, seen, Places::own(&told, SourceText::All), ended_ns)
     });
-    match added {
-        Ok(left_out) => left_out.iter().for_each(|words| say(&format!("note: {words}"))),
-        // The counts are there.
-        Err(failure) => drop(failure.print()),
+    added.left_out.iter().for_each(|words| say(&format!("note: {words}")));
+    // The counts are there.
+    if let Err(failure) = added.append(path) {
+        let _ = failure.print();
     }
     Ok(())
 }

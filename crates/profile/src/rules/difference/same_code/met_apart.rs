@@ -196,7 +196,7 @@ mod tests {
         let of = |first_line: u32, name: &str| {
             let found = text.head(first_line, name)?;
             let words = found.around.iter().rev().chain(&found.lines).map(|line| line.trim()).collect::<Vec<_>>();
-            let lengths = HashMap::from([(*found.lines.last()?, BTreeSet::from([found.lines.len()]))]);
+            let lengths = HashMap::from_iter([(*found.lines.last()?, BTreeSet::from([found.lines.len()]))]);
             assert!(text.heads(&lengths).contains_key(&found));
             Some(words.join(" > "))
         };
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(around_of(3), Some(vec!["    if X:", "class A:"]));
         assert_eq!(around_of(8), Some(vec!["    else:", "class A:"]));
         let without_else = Text::of(&text[..text.find("    else:").expect("an else")]);
-        let lengths = HashMap::from([("        def f(self):", BTreeSet::from([1]))]);
+        let lengths = HashMap::from_iter([("        def f(self):", BTreeSet::from([1]))]);
         let has = |text: &Text| text.heads(&lengths).contains_key(&whole.head(8, "A.f").expect("a head"));
         assert_eq!((has(&whole), has(&without_else)), (true, false));
     }
