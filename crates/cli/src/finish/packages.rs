@@ -3,6 +3,7 @@
 //! Owns: what an installer's own list (`RECORD` in a `*.dist-info` folder) says. Never: takes a file for a package's that no list names; the
 //! user's own files often lie beside packages.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -17,14 +18,15 @@ const LIST_BYTES_MAX: u64 = 8 << 20;
 
 /// The topmost folders or modules of packages that hold any of `files`, absolute.
 pub fn packages_of<'f>(root: &Root, files: impl Iterator<Item = &'f str>) -> BTreeSet<String> {
-    let mut lists: HashMap<PathBuf, HashSet<String>> = HashMap::new();
+    let files: Vec<PathBuf> = files.filter(|text| text.starts_with('/')).map(path_of).collect();
+    let mut lists: HashMap<&Path, HashSet<&str>> = HashMap::new();
     let mut packages: BTreeSet<String> = BTreeSet::new();
-    for text in files.filter(|text| text.starts_with('/')) {
-        let path = path_of(text);
+    for path in &files {
         for folder in path.ancestors().skip(1) {
-            let listed = lists.entry(folder.to_owned()).or_insert_with(|| {
+            let listed = lists.entry(folder).or_insert_with(|| {
                 let names = root.names_in(folder).into_iter().flatten();
-                listed_in(root, names.map(|name| folder.join(name)))
+                let below = || files.iter().filter_map(|path| path.strip_prefix(folder).ok()?.to_str()).collect();
+                listed_in(root, names.map(|name| folder.join(name)), below)
             });
             let Some(below) = path.strip_prefix(folder).ok().and_then(Path::to_str) else { continue };
             if let (true, Some(first)) = (listed.contains(below), below.split('/').next()) {
@@ -44,20 +46,27 @@ fn is_identifier(name: &OsStr) -> bool {
     name.to_str().is_some_and(|name| name.chars().all(|sign| sign.is_alphanumeric() || sign == '_'))
 }
 
-/// Files that the lists in a folder with these entries name, by their paths below it.
-fn listed_in(root: &Root, entries: impl Iterator<Item = PathBuf>) -> HashSet<String> {
+/// Those of `files` that the lists in a folder with these entries name, by their paths below it.
+fn listed_in<'f>(
+    root: &Root,
+    entries: impl Iterator<Item = PathBuf>,
+    files: impl FnOnce() -> HashSet<&'f str>,
+) -> HashSet<&'f str> {
+    // Most folders have no list.
+    let files = LazyCell::new(files);
     let mut listed = HashSet::new();
     for path in entries.take(ENTRIES_MAX) {
         if path.extension().is_some_and(|extension| extension == "dist-info") {
             let list = path.join("RECORD");
             let is_list = root.metadata(&list).is_ok_and(|found| found.is_file() && found.len() <= LIST_BYTES_MAX);
             let bytes = if is_list { root.read(&list).unwrap_or_default() } else { Vec::new() };
-            let text = String::from_utf8(bytes).unwrap_or_default();
+            let text = str::from_utf8(&bytes).unwrap_or_default();
             // `pandas/core/frame.py,sha256=…,12345`; a path with a comma is quoted.
-            listed.extend(text.lines().filter_map(|line| match line.strip_prefix('"') {
-                Some(quoted) => quoted.split_once('"').map(|(path, _)| path.to_owned()),
-                None => line.split(',').next().map(str::to_owned),
-            }));
+            let paths = text.lines().filter_map(|line| match line.strip_prefix('"') {
+                Some(quoted) => quoted.split_once('"').map(|(path, _)| path),
+                None => line.split(',').next(),
+            });
+            listed.extend(paths.filter_map(|path| files.get(path)));
         }
     }
     listed
@@ -65,6 +74,7 @@ fn listed_in(root: &Root, entries: impl Iterator<Item = PathBuf>) -> HashSet<Str
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
     use std::fs;
     use std::path::PathBuf;
 
@@ -120,7 +130,7 @@ mod tests {
             read += 1;
             PathBuf::from("/shared/file")
         });
-        assert!(listed_in(&Root::OWN, endless).is_empty());
+        assert!(listed_in(&Root::OWN, endless, || HashSet::from(["shared.py"])).is_empty());
         assert_eq!(read, ENTRIES_MAX);
     }
 }

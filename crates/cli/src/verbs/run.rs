@@ -217,7 +217,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     });
     added.complete(&mut recording);
     let report = || (!options.quiet).then(|| report::closing(&recording, &arguments.closing));
-    let (written, page) = finish::both(|| added.append(&output.path), report);
+    let running = || if options.quiet { Vec::new() } else { ending::still_running(&session) };
+    let ((written, running), page) = finish::both(|| (added.append(&output.path), running()), report);
     if !options.quiet {
         added.left_out.iter().for_each(|words| say(&format!("note: {words}")));
     }
@@ -226,7 +227,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         let _ = failure.print();
     }
     if let Some(page) = page {
-        if let Some(words) = ending::words_for_still_running(&ending::still_running(&session), &output.shown) {
+        if let Some(words) = ending::words_for_still_running(&running, &output.shown) {
             say(&words);
         }
         show(page.trim_end());

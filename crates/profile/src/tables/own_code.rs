@@ -51,13 +51,17 @@ pub fn own_code_and(
         let is_made = name.ends_with("__") && !name.starts_with('<');
         !is_made && owned(frame, &owner::is_program_text) && !by_site()
     };
-    let is_named = python.iter().any(by_name);
-    let is_own = |frame: &FrameIndex| if is_named { by_name(frame) } else { by_text(frame) };
-    let frames: Vec<FrameIndex> = python.iter().copied().filter(is_own).collect();
-    let given = event_loop.given(profile, leaf).unwrap_or(usize::MAX);
-    let below = profile.stack(leaf).take(given).filter(is_python).count();
-    let own_below = || python[..below].iter().filter(|frame| is_own(frame));
-    OwnCode { deepest: own_below().next().or(python.first()).copied(), given: own_below().count(), frames }
+    let named: Vec<bool> = python.iter().map(by_name).collect();
+    let is_own = if named.contains(&true) { named } else { python.iter().map(by_text).collect() };
+    let own = || python.iter().zip(&is_own).filter(|(_, is_own)| **is_own).map(|(frame, _)| *frame);
+    let below = match event_loop.given(profile, leaf) {
+        Some(given) => profile.stack(leaf).take(given).filter(is_python).count(),
+        None => python.len(),
+    };
+    // Innermost first, so those below the loop are the first ones.
+    let given = is_own[..below].iter().filter(|is_own| **is_own).count();
+    let deepest = own().take(given).next().or(python.first().copied());
+    OwnCode { deepest, given, frames: own().collect() }
 }
 
 fn is_of_site(profile: &Profile, frame: FrameIndex) -> bool {
