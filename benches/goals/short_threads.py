@@ -1,7 +1,7 @@
 """Threads that live for a millisecond or less, one after another: how much of their CPU no sample tells, whether their functions have their true shares, and the cost.
 
 Owns: the bounds and the counting. The truth is what the threads say of their own clocks (tests/programs/short_threads.py). py-spy, which sees threads from outside, is
-asked the same where it is installed.
+asked the same where it is installed. What the same work costs in two threads, one for each function, is printed beside.
 """
 
 import json
@@ -46,10 +46,16 @@ def rows(options: Namespace, folder: Path) -> list[Row]:
         found.append(Row(f"CPU in no sample, threads of {kind}", statistics.median(missing), "%", bound=NOT_SAMPLED_MAX))
         yardstick = f"py-spy {statistics.median(errors['py-spy']):.1f} points" if "py-spy" in errors else "py-spy not installed"
         found.append(Row(f"a function's share is off by, threads of {kind}", statistics.median(errors["genba"]), "points", yardstick=yardstick))
-        compared = commands.beside(options, {name: [*command, PROGRAM, *arguments] for name, command in started_by.items()}, ROUNDS, folder)
+        count, *works_us = map(int, arguments)
+        in_two = ["1", *(str(count * work_us) for work_us in works_us)]
+        measured = {name: [*command, PROGRAM, *arguments] for name, command in started_by.items()}
+        measured |= {f"{name}, in two": [*started_by[name], PROGRAM, *in_two] for name in ("alone", "genba")}
+        compared = commands.beside(options, measured, ROUNDS, folder)
         for figure, words in (("cpu_ns", "CPU"), ("wall_ns", "wall")):
             times = {name: compared.ratio(name, "alone", figure) for name in errors}
-            yardstick = f"{times['genba']}; {'py-spy %.2f' % times['py-spy'].middle if 'py-spy' in times else 'py-spy not installed'}"
+            in_two = compared.ratio("genba, in two", "alone, in two", figure)
+            spy_words = f"py-spy {times['py-spy'].middle:.2f}" if "py-spy" in times else "py-spy not installed"
+            yardstick = f"{times['genba']}; the same work in two threads {in_two.middle:.3f}; {spy_words}"
             found.append(Row(f"{words} of threads of {kind}, beside alone", times["genba"].middle, "×", bound=TIMES_MAX, yardstick=yardstick))
     return found
 

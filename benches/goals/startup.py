@@ -1,4 +1,4 @@
-"""Start-up: what `genba run` adds to short programs, from start to end, beside what -X importtime adds.
+"""Start-up: what `genba run` adds to short programs, from start to the end of its report, beside what -X importtime adds.
 
 Owns: four programs. `python -c pass`, with everything cached; a shell that starts it ten times, for what a process costs; imports of pandas and of
 sympy with an empty cache folder, again, and with a cache folder that earlier rounds have filled, beside what signals at genba's first rate add that do nothing.
@@ -147,4 +147,5 @@ def until_the_end(options: Namespace, recording: Path, compared: Beside, goal: s
 
 
 def recorded(options: Namespace, recording: Path, program: list[str]) -> list[str]:
-    return [options.genba, "run", "--quiet", "--force", "-o", str(recording), *program]
+    """As it is typed, with the report at the end."""
+    return [options.genba, "run", "--force", "-o", str(recording), *program]
