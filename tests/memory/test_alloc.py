@@ -50,6 +50,15 @@ def sampled_part(made: Run) -> float:
     return sum(made.profile()["samples"]["allocated_bytes"]) / made.report_json("--weight", "allocated")["allocated_bytes"]
 
 
+def allocated(made: Run) -> int:
+    return made.report_json("--weight", "allocated")["allocated_bytes"]
+
+
+def beside_max(made: Run) -> int:
+    """With what the program asks for until genba counts, which on a busy machine is long."""
+    return BESIDE_MAX + row_of(made, "waits_for_genba")["allocated_bytes"]
+
+
 def agrees(row: dict, known: float, lost: float = 0) -> bool:
     """Within five standard deviations of what the row itself says, which is what a right estimate leaves once in a million times, and 2 %
     for what a function asks for beside the known. Up to `lost` less: bytes in no sample, of which nothing says whose they were."""
@@ -60,10 +69,7 @@ def agrees(row: dict, known: float, lost: float = 0) -> bool:
 @pytest.mark.parametrize("kind", ["small", "large", "huge", "family"])
 def test_what_a_function_asks_for(workshop: Workshop, kind: str) -> None:
     made, known = run(workshop, kind)
-    page = made.report_json("--weight", "allocated", "--by", "function")
-    # What the program asks for until genba counts, which on a busy machine is long.
-    waits_bytes = row_of(made, "waits_for_genba")["allocated_bytes"]
-    assert known <= page["allocated_bytes"] <= known + BESIDE_MAX + waits_bytes, "the count misses nothing, and has nothing twice"
+    assert known <= allocated(made) <= known + beside_max(made), "the count misses nothing, and has nothing twice"
     assert agrees(row_of(made, f"of_{kind}"), known * in_samples(made)), row_of(made, f"of_{kind}")
 
 
@@ -87,14 +93,13 @@ def test_what_free_lists_serve_is_not_counted(workshop: Workshop, python: Interp
     if python.name != ONE:
         pytest.skip("the same for all versions")
     made, _ = run(workshop, "elsewhere", tries=1)
-    assert made.report_json("--weight", "allocated")["allocated_bytes"] <= BESIDE_MAX
+    assert allocated(made) <= beside_max(made)
 
 
 @pytest.mark.parametrize("kind", ["threads", "handlers"])
 def test_threads_and_handlers(workshop: Workshop, kind: str) -> None:
     made, known = run(workshop, kind)
-    page = made.report_json("--weight", "allocated")
-    assert known <= page["allocated_bytes"] <= known + BESIDE_MAX, "of threads that ended, too"
+    assert known <= allocated(made) <= known + beside_max(made), "of threads that ended, too"
     rows = [row_of(made, name) for name in ("of_small", "of_large")]
     assert sum(row["allocated_bytes"] for row in rows) >= 0.95 * known * in_samples(made), rows
 
@@ -103,14 +108,13 @@ def test_interpreters_inside_the_process(workshop: Workshop, python: Interpreter
     if python.name != ONE:
         pytest.skip("with two such threads 3.11 does not end, with or without genba")
     made, known = run(workshop, "interpreters")
-    assert known <= made.report_json("--weight", "allocated")["allocated_bytes"] <= known + BESIDE_MAX
+    assert known <= allocated(made) <= known + beside_max(made)
     assert agrees(row_of(made, "of_inside"), known * in_samples(made)), row_of(made, "of_inside")
 
 
 def test_a_forked_child_counts_for_itself(workshop: Workshop) -> None:
     made, known = run(workshop, "forks", tries=1)
-    page = made.report_json("--weight", "allocated")
-    assert known <= page["allocated_bytes"] <= known + 4 * BESIDE_MAX
+    assert known <= allocated(made) <= known + 4 * beside_max(made)
     row = row_of(made, "of_large")
     # What a child asks for before its own sampler begins is in no sample: less than is known, and more by five standard deviations at most.
     assert 0 < row["allocated_bytes"] <= 1.001 * known + row["allocated_margin_bytes"] / 1.96 * 5, row
@@ -121,7 +125,7 @@ def test_a_forked_child_counts_for_itself(workshop: Workshop) -> None:
 def test_malloc_for_everything(workshop: Workshop, kind: str) -> None:
     """With PYTHONMALLOC=malloc no object passes CPython's own allocator: the numbers are the same."""
     made, known = run(workshop, kind, environment={"PYTHONMALLOC": "malloc"})
-    assert known <= made.report_json("--weight", "allocated")["allocated_bytes"] <= known + BESIDE_MAX
+    assert known <= allocated(made) <= known + beside_max(made)
     assert agrees(row_of(made, f"of_{kind}"), known * in_samples(made))
 
 
@@ -148,7 +152,7 @@ def test_beside_another_malloc(workshop: Workshop, python: Interpreter, library:
         pytest.skip(f"no {library} on this machine")
     for kind in ("large", "family"):
         made, known = run(workshop, kind, environment={"LD_PRELOAD": str(found)})
-        assert known <= made.report_json("--weight", "allocated")["allocated_bytes"] <= known + BESIDE_MAX
+        assert known <= allocated(made) <= known + beside_max(made)
         assert agrees(row_of(made, f"of_{kind}"), known * in_samples(made))
 
 
