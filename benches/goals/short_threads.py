@@ -47,9 +47,9 @@ def rows(options: Namespace, folder: Path) -> list[Row]:
         yardstick = f"py-spy {statistics.median(errors['py-spy']):.1f} points" if "py-spy" in errors else "py-spy not installed"
         found.append(Row(f"a function's share is off by, threads of {kind}", statistics.median(errors["genba"]), "points", yardstick=yardstick))
         count, *works_us = map(int, arguments)
-        in_two = ["1", *(str(count * work_us) for work_us in works_us)]
+        in_two_arguments = ["1", *(str(count * work_us) for work_us in works_us)]
         measured = {name: [*command, PROGRAM, *arguments] for name, command in started_by.items()}
-        measured |= {f"{name}, in two": [*started_by[name], PROGRAM, *in_two] for name in ("alone", "genba")}
+        measured |= {f"{name}, in two": [*started_by[name], PROGRAM, *in_two_arguments] for name in ("alone", "genba")}
         compared = commands.beside(options, measured, ROUNDS, folder)
         for figure, words in (("cpu_ns", "CPU"), ("wall_ns", "wall")):
             times = {name: compared.ratio(name, "alone", figure) for name in errors}

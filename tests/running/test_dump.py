@@ -140,6 +140,7 @@ def test_who_waits_for_the_gil_and_who_collects_with_it(place: Place) -> None:
         numbers = json.loads(program.said)
         for _ in range(LOOKS_MAX):
             threads = program.threads()
+            assert {"collects", "wants"} <= threads.keys(), threads
             collects, wants = threads["collects"], threads["wants"]
             assert (collects["own_tid"], wants["own_tid"]) == (numbers["collects"], numbers["wants"])
             is_waiting, is_collecting = wants["state"] == "waiting for GIL", collects["state"] == "in gc"

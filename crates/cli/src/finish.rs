@@ -74,14 +74,15 @@ impl Added {
         Added { blocks, ended_ns, left_out }
     }
 
-    /// Err: they could not be written; the recording at `path` is as it was, or ends in a cut block that readers skip.
-    pub fn append(&self, path: &Path) -> Result<(), Failure> {
+    /// How many bytes the recording at `path` has got. Err: they could not be written; it is as it was, or ends in a cut block that readers skip.
+    pub fn append(&self, path: &Path) -> Result<u64, Failure> {
         let encoded = encoded(self.blocks.clone(), (self.ended_ns, self.ended_ns))
             .map_err(|error| cannot_append(path, &error.to_string()))?;
-        append(path, &encoded).map_err(|error| cannot_append(path, &error.to_string()))
+        append(path, &encoded).map_err(|error| cannot_append(path, &error.to_string()))?;
+        Ok(encoded.len() as u64)
     }
 
-    /// What a reader will find in the file, but for where in it the blocks lie and for their key.
+    /// What a reader of the whole file will find after what is in `recording`, but for where the blocks lie and for their key.
     pub fn complete(&self, recording: &mut Recording) {
         let ended_ns = self.ended_ns;
         recording.blocks.extend((0..).zip(&self.blocks).map(|(sequence, block)| ReadBlock {

@@ -1,4 +1,4 @@
-//! Work on many files at once: a reader waits for it at the end of a run.
+//! Work that is done at once, on many files or of two kinds: a reader waits for it at the end of a run.
 //! Owns: how many threads do it, and the order of what they give. Never: knows what it is.
 
 use std::num::NonZero;
@@ -38,16 +38,14 @@ pub fn each<Item: Sync, Found: Send>(
     found.into_iter().map(|(_, found)| found).collect()
 }
 
-/// Two works at once, or one after the other where the system gives no more threads.
+/// Two works at once; the first one first where the system gives no more threads.
 pub fn both<First: Send, Second>(first: impl Fn() -> First + Sync, second: impl FnOnce() -> Second) -> (First, Second) {
-    thread::scope(|scope| {
-        let other = thread::Builder::new().spawn_scoped(scope, &first);
-        let second = second();
-        let first = match other {
-            Ok(other) => other.join().unwrap_or_else(|panic| resume_unwind(panic)),
-            Err(_) => first(),
-        };
-        (first, second)
+    thread::scope(|scope| match thread::Builder::new().spawn_scoped(scope, &first) {
+        Ok(other) => {
+            let second = second();
+            (other.join().unwrap_or_else(|panic| resume_unwind(panic)), second)
+        }
+        Err(_) => (first(), second()),
     })
 }
 

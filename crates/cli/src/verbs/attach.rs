@@ -253,11 +253,12 @@ fn closed(arguments: &Arguments, output: &Output, recorded: Recorded) -> Result<
     let bytes = std::fs::read(&output.path).map_err(|error| {
         Failure::no(format!("cannot read the recording {}: {}", output.shown, failure::of_system(&error)))
     })?;
-    let mut recording = during("reading the recording", || genba_format::read(&bytes)).map_err(|_| {
+    let recording = during("reading the recording", || genba_format::read(&bytes)).map_err(|_| {
         output.give_up();
         Failure::no(format!("nothing was recorded of process {}", arguments.pid))
             .hint("it may have ended at once; genba ps lists those that run")
     })?;
+    let recording_bytes = bytes.len() as u64;
     drop(bytes);
     let options = &arguments.recording;
     let recorder = Some(recorder(UNKNOWN_EXIT_CODE, 0, recorded.wall));
@@ -271,17 +272,9 @@ fn closed(arguments: &Arguments, output: &Output, recorded: Recorded) -> Result<
         let places = Places { root: &recorded.root, told: &told, typed: Some(&typed), source: options.source };
         Added::to(&recording, seen, places, recorded.ended_ns)
     });
-    added.complete(&mut recording);
-    let report = || (!options.quiet).then(|| report::closing(&recording, &arguments.closing));
-    let (written, page) = finish::both(|| added.append(&output.path), report);
     recorded.notes.iter().for_each(|words| say(&format!("note: {words}")));
-    if !options.quiet {
-        added.left_out.iter().for_each(|words| say(&format!("note: {words}")));
-    }
-    if let Err(failure) = written {
-        let _ = failure.print();
-    }
-    if let Some(page) = page {
+    let closing = (!options.quiet).then_some(&arguments.closing);
+    if let Some(page) = report::append_and_close(&output.path, (recording, recording_bytes), &added, closing) {
         show(page.trim_end());
         let bytes = std::fs::metadata(&output.path).map_or(0, |found| found.len());
         let (shown, size) = (&output.shown, figures::size(bytes));

@@ -17,8 +17,9 @@ use genba_profile::warnings::{beside_too_short, warnings};
 use genba_profile::weight::Weight;
 
 use crate::files::packages;
+use crate::finish::{self, Added};
 use crate::read::{self, FilterOptions, Format, RecordingArguments, SortBy, Stream, ViewOptions};
-use crate::words::failure::Failure;
+use crate::words::failure::{Failure, say};
 use crate::words::progress::during;
 
 /// What a screen shows; the formats for machines leave nothing out unless asked.
@@ -117,10 +118,54 @@ pub fn report(arguments: &Arguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The report that ends a run, for stderr: the first rows, and the warnings under them. `recording` has the command's own blocks.
-pub fn closing(recording: &Recording, options: &ClosingOptions) -> String {
-    let profile = during("adding up samples", || build::profile(recording, &Additions::default()));
-    let reading = Reading::of(profile);
+/// Adds the command's own blocks to a recording, and makes the report that ends a run, for stderr: the first rows, and the warnings under them.
+/// `recording` is what the first `bytes` of the file held. Says what was left out, and what could not be written: the samples are there.
+/// `options`: none with `--quiet`, which says errors alone.
+pub fn append_and_close(
+    path: &Path,
+    read: (Recording, u64),
+    added: &Added,
+    options: Option<&ClosingOptions>,
+) -> Option<String> {
+    let (written, page) = match options {
+        None => (added.append(path).map(drop), None),
+        Some(options) => {
+            let (written, page) = at_once(path, read, added, options);
+            (written, Some(page))
+        }
+    };
+    match written {
+        Ok(()) if page.is_none() => {}
+        Ok(()) => added.left_out.iter().for_each(|words| say(&format!("note: {words}"))),
+        Err(failure) => drop(failure.print()),
+    }
+    page
+}
+
+/// Both at once. Where other processes of the run wrote to the file meanwhile, or it is damaged, the report is made of the file.
+fn at_once(
+    path: &Path,
+    (mut recording, bytes): (Recording, u64),
+    added: &Added,
+    options: &ClosingOptions,
+) -> (Result<(), Failure>, String) {
+    added.complete(&mut recording);
+    let of_memory = || closing(&recording, options);
+    let (appended, page) = during("adding up samples", || finish::both(|| added.append(path), of_memory));
+    let more_bytes = match appended {
+        Ok(more_bytes) => more_bytes,
+        Err(failure) => return (Err(failure), page),
+    };
+    let is_as_read = std::fs::metadata(path).is_ok_and(|found| found.len() == bytes + more_bytes);
+    if is_as_read && recording.faults.is_empty() {
+        return (Ok(()), page);
+    }
+    let whole = std::fs::read(path).ok().and_then(|bytes| genba_format::read(&bytes).ok());
+    (Ok(()), whole.map_or(page, |whole| closing(&whole, options)))
+}
+
+fn closing(recording: &Recording, options: &ClosingOptions) -> String {
+    let reading = Reading::of(build::profile(recording, &Additions::default()));
     let (view, sort) = (&options.view, options.sort);
     let options = Options {
         weight: view.weight.map(Into::into),
@@ -172,5 +217,38 @@ impl From<RowsBy> for By {
             RowsBy::Process => By::Process,
             RowsBy::Test => By::Test,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ClosingOptions, append_and_close, closing};
+    use crate::finish::{Added, Places, Seen, SourceText, Told};
+    use clap::Parser;
+
+    const RECORDING: &[u8] = include_bytes!("../../../../testdata/golden/v3.genba");
+
+    #[derive(Parser)]
+    struct Alone {
+        #[command(flatten)]
+        closing: ClosingOptions,
+    }
+
+    #[test]
+    fn what_was_written_since_a_recording_was_read_is_in_its_report() {
+        let options = Alone::parse_from(["genba"]).closing;
+        let whole = genba_format::read(RECORDING).unwrap();
+        let last = whole.blocks.iter().rfind(|read| read.samples.is_some()).unwrap().offset;
+        let before = genba_format::read(&RECORDING[..usize::try_from(last).unwrap()]).unwrap();
+        let path = std::env::temp_dir().join(format!("genba-closing-{}.genba", std::process::id()));
+        std::fs::write(&path, RECORDING).unwrap();
+        let told = Told::new();
+        let added = Added::to(&before, Seen::default(), Places::own(&told, SourceText::None), 1);
+        let page = append_and_close(&path, (before.clone(), last), &added, Some(&options));
+        let of_file = genba_format::read(&std::fs::read(&path).unwrap()).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(of_file.blocks.len(), whole.blocks.len() + 1);
+        assert_eq!(page.as_ref(), Some(&closing(&of_file, &options)));
+        assert_ne!(page.as_ref(), Some(&closing(&before, &options)));
     }
 }

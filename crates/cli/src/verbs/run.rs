@@ -181,6 +181,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             .with_exit_code(ending.exit_code().max(1))
     })?;
     let recording = during("reading the recording", || genba_format::read(&bytes));
+    let recording_bytes = bytes.len() as u64;
     drop(bytes);
     let recording = recording.ok().filter(ending::has_python);
     let not_followed = if options.records_children() {
@@ -189,7 +190,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     } else {
         Vec::new()
     };
-    let Some(mut recording) = recording else {
+    let Some(recording) = recording else {
         give_up(&output);
         return Err(ending::no_python(
             &program,
@@ -215,18 +216,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let added = during("naming C functions", || {
         Added::to(&recording, seen, Places::own(&finish::Told::new(), options.source), ended_ns)
     });
-    added.complete(&mut recording);
-    let report = || (!options.quiet).then(|| report::closing(&recording, &arguments.closing));
-    let running = || if options.quiet { Vec::new() } else { ending::still_running(&session) };
-    let ((written, running), page) = finish::both(|| (added.append(&output.path), running()), report);
-    if !options.quiet {
-        added.left_out.iter().for_each(|words| say(&format!("note: {words}")));
-    }
-    // The samples are there, and the program's exit code stays its own.
-    if let Err(failure) = written {
-        let _ = failure.print();
-    }
-    if let Some(page) = page {
+    // Before the report, which has all that who has ended by now wrote.
+    let running = if options.quiet { Vec::new() } else { ending::still_running(&session) };
+    let closing = (!options.quiet).then_some(&arguments.closing);
+    if let Some(page) = report::append_and_close(&output.path, (recording, recording_bytes), &added, closing) {
         if let Some(words) = ending::words_for_still_running(&running, &output.shown) {
             say(&words);
         }

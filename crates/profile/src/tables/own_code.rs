@@ -5,6 +5,8 @@
 pub mod event_loop;
 pub mod twins;
 
+use std::cell::LazyCell;
+
 use crate::tables::own_code::event_loop::EventLoop;
 use crate::tables::owner::{self, Owner};
 use crate::tables::profile::{File, FileIndex, FrameIndex, FrameKind, Home, NodeIndex, Profile};
@@ -45,11 +47,11 @@ pub fn own_code_and(
     let by_name = |frame: &FrameIndex| owned(frame, &|path| !owner::is_nameless(path) || owner::is_typed(path));
     // `python -c`. Whoever runs a text with `exec` has a file or was typed; what the standard library makes so are methods of Python's own,
     // and what `.pth` files run before the program.
-    let by_site = || python.iter().any(|frame| is_of_site(profile, *frame));
+    let by_site = LazyCell::new(|| python.iter().any(|frame| is_of_site(profile, *frame)));
     let by_text = |frame: &FrameIndex| {
         let name = &profile.function_of(*frame).name;
         let is_made = name.ends_with("__") && !name.starts_with('<');
-        !is_made && owned(frame, &owner::is_program_text) && !by_site()
+        !is_made && owned(frame, &owner::is_program_text) && !*by_site
     };
     let named: Vec<bool> = python.iter().map(by_name).collect();
     let is_own = if named.contains(&true) { named } else { python.iter().map(by_text).collect() };

@@ -65,7 +65,7 @@ pub struct Stacks<'a> {
     nodes: HashMap<u32, NodeIndex>,
     codes: HashMap<u32, Code>,
     /// By what stored nodes hold beside their parents: one address is in many stacks. `None`: a call that is only handed on.
-    frames: HashMap<(u32, u32, u64), Option<Rc<Frames>>>,
+    by_content: HashMap<(u32, u32, u64), Option<Rc<Frames>>>,
 }
 
 /// What a stored node stands for, under any parent: a frame, and those that were inlined into it, outermost first.
@@ -99,7 +99,7 @@ impl<'a> Stacks<'a> {
             family: start.map_or(0, |start| hash_of(&start.argv)),
             nodes: HashMap::default(),
             codes: HashMap::default(),
-            frames: HashMap::default(),
+            by_content: HashMap::default(),
         }
     }
 
@@ -145,11 +145,11 @@ impl<'a> Stacks<'a> {
     /// Puts a row under its parent, unless one of the two is an inferred frame that repeats the other: the callee that
     /// a tail call hid, and the cold part of the same function that was found on the stack.
     fn placed(&mut self, parent: Option<NodeIndex>, row: StoredNode, profile: &mut Profile) -> NodeIndex {
-        let known = match self.frames.get(&row.content()) {
+        let known = match self.by_content.get(&row.content()) {
             Some(known) => known.clone(),
             None => {
                 let known = (!self.is_handed_on(&row)).then(|| Rc::new(self.frames_of(&row, profile)));
-                self.frames.entry(row.content()).or_insert(known).clone()
+                self.by_content.entry(row.content()).or_insert(known).clone()
             }
         };
         let frames = match (known, parent) {

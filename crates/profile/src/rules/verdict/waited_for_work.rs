@@ -29,7 +29,7 @@ impl WaitedForWork {
         places.retain(|(_, part_ns)| share(*part_ns, whole_ns) >= PLACE_MIN);
         places.sort_unstable_by_key(|(frame, wall_ns)| (Reverse(*wall_ns), *frame));
         places.truncate(PLACES_MAX);
-        let threads = facts.for_work.values().flat_map(|wait| &wait.threads).collect::<std::collections::HashSet<_>>();
+        let threads = facts.for_work.values().flat_map(|wait| &wait.threads).collect::<foldhash::HashSet<_>>();
         (wall_ns > 0).then_some(WaitedForWork { wall_ns, whole_ns, threads: threads.len() as u64, places })
     }
 }
