@@ -366,6 +366,7 @@ impl Sampler {
             None => {
                 self.schedule.begin(now_ns);
                 self.list_threads(now_ns);
+                self.forget_turns_from(0);
                 self.note_other_clock();
                 if self.threads.is_empty() {
                     let words = "the kernel shows none of the program's threads: nothing can be sampled";

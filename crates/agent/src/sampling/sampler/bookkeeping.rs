@@ -161,7 +161,7 @@ impl Sampler {
         self.roster.is_due(now_ns, self.threads.len(), || self.tasks.as_ref().and_then(Tasks::count))
     }
 
-    /// Takes in threads that began.
+    /// Takes in threads that began; whether they did so within this recording the caller knows.
     pub(super) fn list_threads(&mut self, now_ns: u64) -> bool {
         let Some(tasks) = &self.tasks else {
             self.roster.not_listed(now_ns);
@@ -176,12 +176,16 @@ impl Sampler {
                 self.roster.one_ended();
                 continue;
             }
-            let mut thread = Thread::new(tid, number, cpu_ns, now_ns);
-            thread.forget_turns(tasks.folder());
-            self.threads.push(thread);
+            self.threads.push(Thread::new(tid, number, cpu_ns, now_ns));
         }
         self.close_old_files();
         self.threads.len() > before
+    }
+
+    /// Of the threads from that one on, which were there before the recording.
+    pub(super) fn forget_turns_from(&mut self, first: usize) {
+        let Some(tasks) = &self.tasks else { return };
+        self.threads.iter_mut().skip(first).for_each(|thread| thread.forget_turns(tasks.folder()));
     }
 
     /// In another /proc than before the threads may be numbered otherwise.
@@ -379,7 +383,9 @@ impl Sampler {
             self.threads.iter_mut().for_each(|thread| thread.resume_turns(tasks.folder()));
         }
         self.resume_counts();
+        let known = self.threads.len();
         self.list_threads(now_ns);
+        self.forget_turns_from(known);
         for index in 0..self.threads.len() {
             self.skip(index, now_ns);
             self.threads[index].ledger.forget_wait();

@@ -17,7 +17,11 @@ impl Sampler {
     pub(in crate::sampling::sampler) fn look_at_asker(&mut self, tid: u32, posted: Posted) {
         let now_ns = monotonic_ns();
         if !self.threads.iter().any(|thread| thread.tid == tid) {
+            let known = self.threads.len();
             self.list_threads(now_ns);
+            if LIFE.stands_by() {
+                self.forget_turns_from(known);
+            }
         }
         self.refresh_states();
         self.compile_until(u64::MAX);
