@@ -1,4 +1,5 @@
-"""A thread that does not wake while genba is attached: its stack is read in the first moments, before all tables are made, and no second time by chance."""
+"""A thread that does not wake while genba is attached: its stack is read in the first moments, before all tables are made, and no second time by chance.
+And what it did before genba came."""
 
 from profile_tables import Profile, Row
 from recording import Workshop
@@ -13,6 +14,9 @@ print("ready", flush=True)
 while True:
     time.sleep(0.001)
 """
+
+# Of each thread; a second has room for far fewer of those that follow.
+WAITS_BEFORE = 2000
 
 
 def asleep_ns(profile: Profile, *, cut: bool) -> int:
@@ -32,3 +36,20 @@ def test_the_stack_in_c_is_whole_once_the_tables_are_there(workshop: Workshop) -
     whole = [stack for stack in whole if not any("C stack cut: no unwind row" in frame.name for frame in stack.frames)]
     # Down to the call in which the kernel lets it wait.
     assert any("sem" in frame.name or "lock" in frame.name.lower() for stack in whole for frame in stack.frames), "\n".join(map(str, whole))
+
+
+def test_waits_before_it_came_are_none_of_the_recording(workshop: Workshop) -> None:
+    """Of its main thread and of another: the kernel counts a thread's turns from its beginning on."""
+    program_file = workshop.write(
+        "waited.py",
+        "import select, sys, threading, time\ndef naps(count, each_s):\n    for _ in range(count): time.sleep(each_s)\n"
+        f"naps({WAITS_BEFORE}, 0.0001)\nended = threading.Event()\n"
+        f"def other():\n    naps({WAITS_BEFORE}, 0.0001)\n    ready.set()\n    while not ended.is_set(): naps(1, 0.05)\n"
+        "ready = threading.Event()\nthreading.Thread(target=other).start()\nready.wait()\nprint('ready', flush=True)\n"
+        "while not select.select([sys.stdin], [], [], 0)[0]: naps(1, 0.05)\nended.set()\nprint('{}')\n",
+    )
+    with started(workshop, program_file) as program:
+        run = program.recorded("waited.genba", "--duration", "1s")
+        assert program.end() == {}
+    waits = [place["wait"] for place in run.report_json("--weight", "wall")["verdict"]["places"] if place["wait"]]
+    assert sum(wait["turns"] for wait in waits) in range(2, WAITS_BEFORE), waits

@@ -36,7 +36,7 @@ SEEN_MIN_BUSY = 0.25
 
 @pytest.mark.parametrize("where", ["pinned", "free"])
 def test_every_part_is_seen(workshop: Workshop, figure: Figure, where: str) -> None:
-    # On a machine that stalls (a busy host, a slow disk) one sample stands for many bursts.
+    # Where the machine stalls (a busy host, a slow disk), one sample counts many bursts.
     program = workshop.program("tests/programs/bursts.py")
     run = undisturbed(lambda: workshop.run(program, str(BURSTS), where, flags=("--rate", "1000")), is_well)
     judge(run, figure, where, SEEN_MIN, MATRIX)

@@ -119,7 +119,7 @@ pub fn report(arguments: &Arguments) -> Result<ExitCode, Failure> {
 }
 
 /// Adds the command's own blocks to a recording, and makes the report that ends a run, for stderr: the first rows, and the warnings under them.
-/// `recording` is what the first `bytes` of the file held. Says what was left out, and what could not be written: the samples are there.
+/// `read`: the recording, and how many bytes of the file held it. Says what was left out, and what could not be written: the samples are there.
 /// `options`: none with `--quiet`, which says errors alone.
 pub fn append_and_close(
     path: &Path,

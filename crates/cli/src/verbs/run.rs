@@ -216,7 +216,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let added = during("naming C functions", || {
         Added::to(&recording, seen, Places::own(&finish::Told::new(), options.source), ended_ns)
     });
-    // Before the report, which has all that who has ended by now wrote.
+    // Before the report: what a process wrote that has ended by now is in it.
     let running = if options.quiet { Vec::new() } else { ending::still_running(&session) };
     let closing = (!options.quiet).then_some(&arguments.closing);
     if let Some(page) = report::append_and_close(&output.path, (recording, recording_bytes), &added, closing) {
