@@ -23,6 +23,8 @@ def branch(n):
 def deep(n): return n and deep(n - 1)
 for _ in range(3): branch(7)
 deep(4)
+# Some milliseconds without a call, so that time is left when the tracer's is taken off.
+for _ in range(300_000): pass
 """
 # A stack is a function below its caller.
 CALLS = {

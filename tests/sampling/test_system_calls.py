@@ -58,7 +58,7 @@ def test_short_system_calls_have_their_share(workshop: Workshop, figure: Figure,
 
 @pytest.mark.skipif(not SOAK, reason="make soak: where other programs use the machine, the slices are what the kernel makes of them")
 def test_a_call_that_ends_slices(workshop: Workshop, figure: Figure) -> None:
-    """With the kernel's slices, which are so short that one tick in some meets such an end (docs/limits.md)."""
+    """With the slices of this kernel, so short that many a tick meets the end of one (docs/limits.md)."""
     judge(workshop, figure, "process_time", (), BEYOND_MAX_WHERE_SLICES_END)
 
 
