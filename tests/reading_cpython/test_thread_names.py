@@ -145,3 +145,20 @@ def test_threads_that_come_and_go_never_have_the_name_of_another(workshop: Works
     assert wrong == {}
     assert seen[nameless].startswith("python")
     assert sum(seen[tid] == said[tid] for tid in seen) > len(seen) / 2
+
+
+SLEEPERS = """
+import threading, time
+threads = [threading.Thread(target=time.sleep, args=[1], name=f"sleeper {number}") for number in range(6)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+
+def test_a_thread_that_waits_until_its_end_has_its_name(workshop: Workshop) -> None:
+    """Its one sample is written when the wait is over, and the thread with it."""
+    run = workshop.run(workshop.write("sleepers.py", SLEEPERS))
+    names = {thread["name"] for thread in run.profile()["threads"]}
+    assert names == {"MainThread", *(f"sleeper {number}" for number in range(6))}

@@ -2,7 +2,7 @@
 And what it did before genba came."""
 
 from profile_tables import Profile, Row
-from recording import Workshop
+from recording import Workshop, genba
 from running_program import started, until_it_holds
 
 ASLEEP = """\
@@ -13,6 +13,21 @@ threading.Thread(target=taken.acquire, daemon=True).start()
 print("ready", flush=True)
 while True:
     time.sleep(0.001)
+"""
+
+# Each of them waits once, with a time limit.
+LIMITED = """\
+import select, sys, threading, time
+taken = threading.Lock()
+taken.acquire()
+def locked(): taken.acquire(timeout=3600)
+def polled(): select.poll().poll(3_600_000)
+def slept(): time.sleep(3600)
+for function in (locked, polled, slept):
+    threading.Thread(target=function, daemon=True).start()
+print("ready", flush=True)
+sys.stdin.read()
+print("{}")
 """
 
 # Of each thread; a second has room for far fewer of those that follow.
@@ -36,6 +51,24 @@ def test_the_stack_in_c_is_whole_once_the_tables_are_there(workshop: Workshop) -
     whole = [stack for stack in whole if not any("C stack cut: no unwind row" in frame.name for frame in stack.frames)]
     # Down to the call in which the kernel lets it wait.
     assert any("sem" in frame.name or "lock" in frame.name.lower() for stack in whole for frame in stack.frames), "\n".join(map(str, whole))
+
+
+def test_a_wait_with_a_limit_is_what_it_was_before(workshop: Workshop) -> None:
+    """genba's stop interrupts it, and the kernel goes on with it by `restart_syscall`."""
+    with started(workshop, workshop.write("limited.py", LIMITED)) as program:
+        run = program.recorded("limited.genba", "--duration", "1s")
+        done = genba("dump", str(program.pid), "--format", "json")
+        assert done.returncode == 0, done.stderr
+        assert program.end() == {}
+    called = {"locked": "futex", "polled": "poll", "slept": "clock_nanosleep"}
+    rows = [row for row in run.profile().rows() if row.wall_ns > 0 and called.keys() & set(row.names())]
+    assert {call for row in rows for name in row.names() for call in called.values() if name == f"in {call}(2)"} == set(called.values())
+    assert not [row for row in rows if "in restart_syscall(2)" in row.names()]
+    waits = {place["function"]: place["wait"]["seen"] for place in run.report_json("--weight", "wall")["verdict"]["places"] if place["wait"]}
+    # Two where the tables came after a block was written.
+    cut = any("C stack cut" in name for row in rows for name in row.names())
+    assert called.keys() <= waits.keys() and max(waits[name] for name in called) <= 1 + cut, waits
+    assert "restart_syscall" not in done.stdout
 
 
 def test_waits_before_it_came_are_none_of_the_recording(workshop: Workshop) -> None:

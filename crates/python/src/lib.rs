@@ -19,6 +19,7 @@ pub mod layout;
 pub mod lists;
 pub mod locks;
 pub mod memory;
+pub mod restarted;
 pub mod stack;
 pub mod symbols;
 pub mod thread_states;

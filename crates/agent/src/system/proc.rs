@@ -3,6 +3,7 @@
 
 use crate::system::descriptor::Descriptor;
 pub use crate::system::own_ids::{own_pid, own_tid};
+use genba_python::restarted::begun_as;
 use std::ffi::{CStr, CString};
 
 /// A clock in nanoseconds.
@@ -176,8 +177,10 @@ impl Doing {
         let hex = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok();
         let rest: Vec<u64> = words.map_while(hex).collect();
         let (&[rsp, rip], arguments) = (rest.last_chunk::<2>()?, rest.get(..rest.len().checked_sub(2)?)?);
-        let argument = |position: usize| arguments.get(position).copied().unwrap_or(0);
-        let call = u32::try_from(number).ok().map(|number| Call { number, arguments: [argument(0), argument(1)] });
+        let arguments: [u64; 6] = std::array::from_fn(|position| arguments.get(position).copied().unwrap_or(0));
+        let call = u32::try_from(number)
+            .ok()
+            .map(|number| Call { number: begun_as(number, arguments), arguments: [arguments[0], arguments[1]] });
         Some(Doing::Asleep { call, rsp, rip })
     }
 

@@ -229,7 +229,7 @@ fn thread(content: &[u8]) -> Option<CoreThread> {
     let tid = half(content, STATUS_PID);
     // -1: it was in no system call.
     let call = u32::try_from(word(registers, ORIG_RAX).cast_signed()).ok();
-    let call = call.map(|number| Call { number, arguments: ARGUMENTS.map(|at| word(registers, at)) });
+    let call = call.map(|number| Call::of(number, ARGUMENTS.map(|at| word(registers, at))));
     let task = Task { tid, own_tid: tid, name: String::new(), state: 'X', switches: (0, 0) };
     Some(CoreThread { task, registers: Registers::of_all(REGISTERS.map(|at| word(registers, at))), call })
 }

@@ -176,6 +176,9 @@ impl Refusal {
                 "genba ps lists the Python processes".to_owned()
             }
             Refusal::NotPermitted { why, .. } => why.hint(),
+            Refusal::Traced { tracer, .. } if is_genba(*tracer) => {
+                format!("another genba enters it just now, process {tracer}: try again when that has begun")
+            }
             Refusal::Traced { tracer, .. } => format!("end the debugger or strace that does so: process {tracer}"),
             Refusal::UnknownVersion { .. } | Refusal::Musl { .. } | Refusal::OtherMachine { .. } => known.to_owned(),
             Refusal::Misfit { .. } => {
@@ -219,6 +222,11 @@ impl fmt::Display for Refusal {
             Refusal::NoFile { pid, .. } => write!(page, "genba cannot open the interpreter of process {pid}"),
         }
     }
+}
+
+/// By its name: the command is called so.
+fn is_genba(pid: u32) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim_end() == "genba")
 }
 
 impl std::error::Error for Refusal {}

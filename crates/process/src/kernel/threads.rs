@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::kernel::facts::field;
+use genba_python::restarted::begun_as;
 
 /// Longer than `strace` needs for what it writes about one system call, on a busy machine.
 const STOPS_FOR_A_MOMENT_MAX: Duration = Duration::from_millis(200);
@@ -31,6 +32,14 @@ pub struct Task {
 pub struct Call {
     pub number: u32,
     pub arguments: [u64; 6],
+}
+
+impl Call {
+    /// As the kernel tells it: `restart_syscall` is the wait that it goes on with.
+    #[must_use]
+    pub const fn of(number: u32, arguments: [u64; 6]) -> Call {
+        Call { number: begun_as(number, arguments), arguments }
+    }
 }
 
 /// What `/proc/PID/task/TID/syscall` tells.
@@ -156,10 +165,8 @@ fn parse_doing(text: &str) -> Option<Doing> {
     let number: i64 = words.next()?.parse().ok()?;
     let rest: Vec<u64> = words.map_while(|word| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok()).collect();
     let &[stack_pointer, instruction] = rest.last_chunk::<2>()?;
-    let call = u32::try_from(number).ok().map(|number| Call {
-        number,
-        arguments: std::array::from_fn(|index| rest.get(index).copied().filter(|_| rest.len() == 8).unwrap_or(0)),
-    });
+    let arguments = std::array::from_fn(|index| rest.get(index).copied().filter(|_| rest.len() == 8).unwrap_or(0));
+    let call = u32::try_from(number).ok().map(|number| Call::of(number, arguments));
     Some(Doing::Asleep { call, stack_pointer, instruction })
 }
 

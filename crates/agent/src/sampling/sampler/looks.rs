@@ -326,9 +326,12 @@ impl Sampler {
         let now_ns = monotonic_ns();
         self.ran_until(index, self.threads[index].ledger.cpu_ns());
         let files = self.stacks.loaded.generation();
-        let is_other = |still: WaitingSample| still.state != state || still.cut_at.is_some_and(|then| then != files);
-        if self.threads[index].ledger.still().is_some_and(is_other) {
-            self.write_still(index);
+        match self.threads[index].ledger.still() {
+            Some(still) if still.state != state => self.write_still(index),
+            Some(still) if still.cut_at.is_some_and(|then| then != files) => {
+                self.wait_seen_whole(index, still, registers)
+            }
+            _ => {}
         }
         if self.threads[index].ledger.still().is_none() {
             // Before the clock is read again: what a thread waits on is believed as its stack is.
@@ -356,9 +359,18 @@ impl Sampler {
                 cut_at,
             };
             self.threads[index].ledger.wait(still);
+            // When the wait is written, the thread may be gone, and its names with it.
+            self.row(index);
         }
         let wall_quanta = self.threads[index].ledger.waits_until(now_ns);
         self.was_held_up(index, wall_quanta);
+    }
+
+    /// The same wait goes on, and the callers can be told now.
+    fn wait_seen_whole(&mut self, index: usize, still: WaitingSample, registers: Option<Registers>) {
+        let Ok(OutsideSeen { node, context_version, is_cut }) = self.read_outside(index, registers) else { return };
+        let cut_at = is_cut.then(|| self.stacks.loaded.generation());
+        self.threads[index].ledger.wait(WaitingSample { node, context_version, cut_at, ..still });
     }
 
     fn waited_on(&self, index: usize, call: Call) -> Option<WaitedOn> {
