@@ -196,3 +196,22 @@ def test_without_the_option_the_weight_is_refused(workshop: Workshop, python: In
     assert "allocated_bytes" not in made.report("--format", "json")
     refused = genba("attach", "1", "--alloc")
     assert refused.returncode == 2 and "hint: start the program with it: genba run --alloc" in refused.stderr
+
+
+BEFORE_EXEC = """
+import os, sys
+def early():
+    for _ in range(40): bytearray(5_000_000)
+early()
+os.execv(sys.executable, [sys.executable, "-c", "pass"])
+"""
+
+
+def test_what_was_asked_for_before_exec_is_in_samples(workshop: Workshop) -> None:
+    """Too few for a window of samples, which the next program cannot end."""
+    for _ in range(TRIES):
+        made = workshop.run(workshop.write("before_exec.py", BEFORE_EXEC), flags=("--alloc",))
+        early = row_of(made, "early")["allocated_bytes"]
+        if early >= 200_000_000 * IN_SAMPLES_MIN:
+            return
+    raise AssertionError(early)

@@ -279,7 +279,7 @@ impl Sampler {
                     if let Some(mark) = mark {
                         self.recorder.mark(mark.kind, &mark.text, 0);
                     }
-                    self.flush(None);
+                    self.flush_last();
                 }
                 if self.recorder.has_stopped {
                     // What was to be written is not there, and is not told as done.

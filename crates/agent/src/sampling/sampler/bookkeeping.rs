@@ -305,10 +305,16 @@ impl Sampler {
         self.recorder.flush(&mut self.tables, looks_open, end);
     }
 
+    /// Another block may never come: the program is replaced, or killed.
+    pub(super) fn flush_last(&mut self) {
+        self.settle_counts(true);
+        self.flush(None);
+    }
+
     /// Somebody who is about to kill this process waits until it has written what it has.
     pub(super) fn answer_killer(&mut self) {
         if let Some(question) = bells::question() {
-            self.flush(None);
+            self.flush_last();
             bells::answer(question);
         }
     }
