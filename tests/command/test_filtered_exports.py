@@ -1,13 +1,15 @@
 """What is exported or made into a page with filters is the part that `report` shows, and says that it is one."""
 
 import json
+import resource
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import interpreters
-from recording import check_laws, genba, genba_said
+from recording import binary, check_laws, genba, genba_said
 
 APP = """\
 def keep(number):
@@ -76,3 +78,28 @@ def test_the_other_formats_and_the_page_say_so(recording: Path, tmp_path: Path) 
     nothing = genba("html", recording, "-o", tmp_path / "nothing.html", "--focus", "no_such_function")
     assert nothing.returncode == 1 and not (tmp_path / "nothing.html").exists()
     assert nothing.stderr.startswith("error: --focus no_such_function: no frame of this recording"), nothing.stderr
+
+
+@pytest.mark.parametrize("verb", [("html",), ("export", "--to", "json")])
+def test_an_earlier_file_stays_until_the_next_one_is_whole(recording: Path, tmp_path: Path, verb: tuple[str, ...]) -> None:
+    command = (*verb, recording, "-o", "it")
+    assert genba(*command, cwd=tmp_path).returncode == 0
+    whole = (tmp_path / "it").read_bytes()
+    (tmp_path / "it").chmod(0o640)
+
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len(whole) // 2,) * 2)
+
+    words = [binary(), *command]
+    # Python ignores the signal of the limit, and so does what it starts without giving signals back.
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, preexec_fn=limited, restore_signals=False, check=False)
+    assert (done.returncode, done.stdout) == (1, "") and "cannot write it" in done.stderr, done
+    assert (tmp_path / "it").read_bytes() == whole and [path.name for path in tmp_path.iterdir()] == ["it"]
+    (tmp_path / "it").write_bytes(whole.replace(b"keep", b"held"))
+    assert genba(*command, cwd=tmp_path).returncode == 0
+    assert (tmp_path / "it").stat().st_mode & 0o777 == 0o640 and [path.name for path in tmp_path.iterdir()] == ["it"]
+    assert b"keep" in (tmp_path / "it").read_bytes()
+    # Where none was before, none is left.
+    (tmp_path / "it").unlink()
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, preexec_fn=limited, restore_signals=False, check=False)
+    assert done.returncode == 1 and list(tmp_path.iterdir()) == []

@@ -2,10 +2,11 @@
 //! Owns: the list of formats, and the file that is written. Never: forms the content; genba-profile does; holds it, which may be many
 //! times the recording; replaces a file that genba does not recognise as its own export.
 
+use std::ffi::OsString;
 use std::fmt::Display;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -155,7 +156,7 @@ pub fn delivered(
         Some(path) => delivered_to(path, write),
         None => {
             let (path, file) = next_free(&recordings.stem(), ending)?;
-            written(path, file, write).map(Some)
+            written(path, Opened { file, place: Place::New }, write).map(Some)
         }
     }
 }
@@ -173,12 +174,64 @@ pub fn delivered_to(
 
 fn written(
     path: PathBuf,
-    file: File,
+    Opened { file, place }: Opened,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<Written, Failure> {
     let mut out = Counted { out: BufWriter::new(file), bytes: 0 };
-    write(&mut out).and_then(|()| out.flush()).map_err(|error| cannot_write(&path, &error))?;
+    let whole = write(&mut out).and_then(|()| out.flush()).and_then(|()| place.settle());
+    if let Err(error) = whole {
+        place.give_up(&path);
+        return Err(cannot_write(&path, &error));
+    }
     Ok(Written { path, bytes: out.bytes })
+}
+
+struct Opened {
+    file: File,
+    place: Place,
+}
+
+/// Where the bytes go until all of them are written.
+enum Place {
+    /// A file that was empty, or is none.
+    Itself,
+    /// Nobody had a file there.
+    New,
+    /// An earlier export stays until then.
+    Beside { part: PathBuf, whole: PathBuf },
+}
+
+impl Place {
+    /// Beside an earlier export of this user's that has one name. None: it is written over.
+    fn beside(path: &Path, found: &Metadata) -> Option<Opened> {
+        if found.nlink() > 1 || found.uid() != rustix::process::geteuid().as_raw() {
+            return None;
+        }
+        let whole = fs::canonicalize(path).ok()?;
+        let mut name = OsString::from(".");
+        name.push(whole.file_name()?);
+        name.push(format!(".{}", std::process::id()));
+        let part = whole.with_file_name(name);
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part).ok()?;
+        // Who could read it may go on doing so.
+        let _ = file.set_permissions(found.permissions());
+        Some(Opened { file, place: Place::Beside { part, whole } })
+    }
+
+    fn settle(&self) -> io::Result<()> {
+        match self {
+            Place::Beside { part, whole } => fs::rename(part, whole),
+            Place::Itself | Place::New => Ok(()),
+        }
+    }
+
+    fn give_up(&self, path: &Path) {
+        let _ = match self {
+            Place::Itself => Ok(()),
+            Place::New => fs::remove_file(path),
+            Place::Beside { part, .. } => fs::remove_file(part),
+        };
+    }
 }
 
 /// Counts what is written.
@@ -221,19 +274,20 @@ fn next_free(stem: &str, ending: &str) -> Result<(PathBuf, File), Failure> {
         .hint("name another file with -o"))
 }
 
-/// Where it goes: a new file, one that genba may replace, now empty, or what is no regular file: `/dev/stdout`, a FIFO. Replaces an
+/// Where it goes: a new file, one in the place of what genba may replace, or what is no regular file: `/dev/stdout`, a FIFO. Replaces an
 /// empty file and an earlier export, nothing else: `-o` is typed where FILE was meant too easily.
-fn opened(path: &Path) -> Result<File, Failure> {
+fn opened(path: &Path) -> Result<Opened, Failure> {
     let failed = |error| cannot_write(path, &error);
     let Ok(found) = fs::metadata(path) else {
         // As private as the recording: it holds the same source text and command lines.
-        return OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(|error| {
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(|error| {
             if error.kind() == ErrorKind::AlreadyExists && path.is_symlink() {
                 return Failure::no(format!("{} is a symbolic link to a file that does not exist", path.display()))
                     .hint("name the file itself with -o");
             }
             failed(error)
-        });
+        })?;
+        return Ok(Opened { file, place: Place::New });
     };
     if found.file_type().is_block_device() {
         return Err(refused(path, &"it is a block device"));
@@ -241,16 +295,25 @@ fn opened(path: &Path) -> Result<File, Failure> {
     if !found.is_file() {
         let file = OpenOptions::new().write(true).open(path).map_err(failed)?;
         let is_as_found = file.metadata().is_ok_and(|now| now.file_type() == found.file_type());
-        return if is_as_found { Ok(file) } else { Err(refused(path, &"another file took its place just now")) };
+        return if is_as_found {
+            Ok(Opened { file, place: Place::Itself })
+        } else {
+            Err(refused(path, &"another file took its place just now"))
+        };
     }
     // What counts is the file that was opened, whatever the path has become by then: no waiting, and no truncation yet.
     let no_wait = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
     let file = OpenOptions::new().read(true).write(true).custom_flags(no_wait).open(path).map_err(failed)?;
-    if !file.metadata().map_err(failed)?.is_file() {
+    let found = file.metadata().map_err(failed)?;
+    if !found.is_file() {
         return Err(refused(path, &"another file took its place just now"));
     }
     match Content::of(&file).map_err(failed)? {
-        Content::Empty | Content::Export => file.set_len(0).map_err(failed).map(|()| file),
+        Content::Empty => Ok(Opened { file, place: Place::Itself }),
+        Content::Export => match Place::beside(path, &found) {
+            Some(opened) => Ok(opened),
+            None => file.set_len(0).map_err(failed).map(|()| Opened { file, place: Place::Itself }),
+        },
         content @ (Content::Recording | Content::Prof | Content::Foreign(_)) => Err(refused(path, &content)),
     }
 }

@@ -180,9 +180,16 @@ fn report(
     still: &[StillRunning],
     keys: &[String],
 ) -> Result<(), Failure> {
+    for words in &written.refusals {
+        say(&format!("note: a process was not traced whole: {words}"));
+    }
     let has_output = written.has_main || place.is_within();
     if has_output && !(arguments.quiet && keys.is_empty()) {
-        let stats = prof_file::open(&output.path, &mut prof_file::Shared::default())?;
+        let stats = match prof_file::open(&output.path, &mut prof_file::Shared::default()) {
+            // Why it is cut was said just now.
+            Err(_) if !written.refusals.is_empty() => return Ok(()),
+            opened => opened?,
+        };
         if keys.is_empty() {
             say(&summary(&stats));
             if let Some(awaits) = stats.awaits() {
@@ -192,9 +199,6 @@ fn report(
         } else {
             print_sorted(stats, keys)?;
         }
-    }
-    for words in &written.refusals {
-        say(&format!("note: a process was not traced whole: {words}"));
     }
     if arguments.quiet {
         return Ok(());
@@ -244,7 +248,8 @@ fn nothing_written(ending: &Ending, place: &Place, refusals: &[String], running:
     }
     if refusals.is_empty() {
         failure = failure
-            .detail("a Python writes its counts when it ends by itself; one that a signal kills leaves none, and a command may start no Python");
+            .detail("a Python writes its counts when it ends by itself; one that a signal kills leaves none, and a command may start no Python")
+            .detail("one that has changed its user or root folder, or lowered its limits meanwhile, may not be able to open the file");
     }
     failure
         .hint(match refusals.is_empty() {

@@ -169,10 +169,16 @@ fn is_of_variable(name: &str) -> bool {
     name.starts_with(|letter: char| is_letter(letter) && !letter.is_ascii_digit()) && name.chars().all(is_letter)
 }
 
+/// A file name has 255 bytes at most, and `-10000.genba` follows.
+const STEM_BYTES_MAX: usize = 240;
+
 /// A file name for a recording of `name`.
 fn stem_of(name: &OsStr) -> String {
     let last = Path::new(name).file_name().unwrap_or(name);
-    last.to_string_lossy().chars().map(|letter| if is_harmless(letter) { letter } else { '_' }).collect()
+    let mut stem: String =
+        last.to_string_lossy().chars().map(|letter| if is_harmless(letter) { letter } else { '_' }).collect();
+    stem.truncate(stem.floor_char_boundary(STEM_BYTES_MAX));
+    stem
 }
 
 /// `python app.py` is named after the script, `python -m module` after the module, any other command after itself.
@@ -223,5 +229,7 @@ mod tests {
         check("python", "python");
         check("python /tmp/gpj\u{202e}\u{1b}[31m\u{2028}.py", "gpj__[31m_");
         check("./\u{9b}tool\u{7f}", "_tool_");
+        // Of 255 bytes, as long as a file name can be.
+        check(&format!("python {}é.py", "x".repeat(239)), &"x".repeat(239));
     }
 }
