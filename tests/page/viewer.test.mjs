@@ -65,7 +65,7 @@ test("outside of Where the verdict is one line, without the words that open its 
   const place = { text: "slices.py:6 before", file: "/home/me/slices.py", line: 6, function: "before" };
   for (const [name, first, shown] of [
     ["gc", [{ text: "26.1 % of 1.92 s CPU is the cycle collector, set off by:" }], "26.1 % of 1.92 s CPU is the cycle collector"],
-    ["GIL", [{ text: "9 threads ran 0.98 cores; 81.1 % of their runnable time was waiting for it, 7.96 s. Held most by:" }], "9 threads ran 0.98 cores; 81.1 % of their runnable time was waiting for it, 7.96 s."],
+    ["GIL", [{ text: "9 threads ran 0.98 cores; 81.1 % of their runnable time was waiting for it, 7.96 s. The CPU went to:" }], "9 threads ran 0.98 cores; 81.1 % of their runnable time was waiting for it, 7.96 s."],
     ["spread", [{ text: "no expression over 3.1 %; the top ten make 14.9 % of 1.92 s CPU. By library:" }], "no expression over 3.1 %; the top ten make 14.9 % of 1.92 s CPU."],
     ["one function", [{ text: "90.1 % of 1.88 s CPU is " }, { text: "before (slices.py)", file: "/home/me/slices.py", line: null, function: "before" }, { text: ", in 5 lines" }], "90.1 % of 1.88 s CPU is before (slices.py), in 5 lines"],
     ["one place", [{ text: "61.0 % of 1.88 s CPU is " }, place, { text: "   " }, { text: "for i, x in f(b):" }], "61.0 % of 1.88 s CPU is slices.py:6 before for i, x in f(b):"],

@@ -6,9 +6,14 @@ mod c_functions;
 mod c_places;
 mod clocks;
 mod contexts;
-mod memory;
+/// What a recording tells about memory.
+mod memory {
+    pub(super) mod collections;
+    pub(super) mod heaps;
+}
 mod moments;
 mod overlaps;
+mod paths;
 mod promotion;
 mod reaped;
 pub(super) mod samples;

@@ -221,7 +221,7 @@ fn stopped_early(profile: &Profile) -> Option<Warning> {
         .collect();
     let who = first_few(&stops, "; ")?;
     let what = format!(
-        "the recording stops without an end in {who}: killed then, or nothing more could be written (a full disk, a \
+        "the recording stops without an end in {who}: killed then, or ended by os._exit after genba attach, or nothing more could be written (a full disk, a \
          file-size limit), or no memory was left; what came later is missing"
     );
     Some(Warning::new(what, "compare df and ulimit -a, and record again"))

@@ -67,6 +67,8 @@ fn of_process(stored: &Stored, hits: &mut Hits) {
         .flat_map(|samples| samples.rows())
         .map(|row| row.node)
         .chain(stored.blocks.iter().flat_map(|read| &read.block.collections).map(|row| row.node))
+        .chain(stored.blocks.iter().flat_map(|read| &read.block.weights).flat_map(|weights| weights.node.clone()))
+        .chain(stored.blocks.iter().flat_map(|read| &read.block.marks).map(|mark| mark.node))
         .filter_map(|node| node.checked_sub(1))
         .collect::<HashSet<u32>>()
         .into_iter()

@@ -98,9 +98,10 @@ pub fn is_program_text(path: &str) -> bool {
     path == "<string>" || path.starts_with("<string> (")
 }
 
-/// Whether somebody typed that code: at a prompt, into a notebook, a doctest or `timeit`.
+/// Whether somebody typed that code: at a prompt, into a notebook, a doctest or `timeit`. So did who wrote functions of `__main__` that
+/// cloudpickle takes into another process, without their file (`<dynamic-code>`).
 pub fn is_typed(path: &str) -> bool {
-    const TYPED: [&str; 8] = [
+    const TYPED: [&str; 9] = [
         "<stdin>",
         "<console>",
         "<python-input-",
@@ -109,6 +110,7 @@ pub fn is_typed(path: &str) -> bool {
         "<timeit-src>",
         "<pyshell#",
         "<input>",
+        "<dynamic-code>",
     ];
     TYPED.iter().any(|typed| path.starts_with(typed))
 }

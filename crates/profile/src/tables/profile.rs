@@ -217,8 +217,9 @@ pub struct Thread {
     pub start_ns: Option<u64>,
     pub cpu_ns: Option<u64>,
     pub cpu_not_sampled_ns: Option<u64>,
-    /// How often it got a CPU, and how long it was ready to run without a CPU. None: the kernel did not tell.
+    /// How often it got a CPU. None: the kernel did not tell, or not at the thread's end.
     pub turns: Option<u64>,
+    /// How long it was ready to run without a CPU, as far as the kernel told.
     pub cpu_queue_ns: Option<u64>,
     pub ended: bool,
 }

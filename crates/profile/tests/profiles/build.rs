@@ -299,3 +299,20 @@ fn hits_are_what_samples_touched() {
     "#]]
     .assert_eq(&shown);
 }
+
+/// An allocation may be the only thing that was seen of a function.
+#[test]
+fn hits_are_what_counted_bytes_touched() {
+    let mut recording = notation::recording("process 7 3.13.0 cwd=/app\nf@a.py:3 > known[x.so] x1\n");
+    let nodes: Vec<u32> = recording
+        .blocks
+        .iter_mut()
+        .filter_map(|read| read.samples.take())
+        .flat_map(|samples| samples.rows().map(|row| row.node).collect::<Vec<_>>())
+        .collect();
+    assert_eq!(nodes.len(), 1);
+    assert!(hits(&recording).files.is_empty());
+    recording.blocks[0].block.weights.push(proto::Weights { node: nodes, ..Default::default() });
+    let hits = hits(&recording);
+    assert_eq!((hits.modules.len(), hits.files.len()), (1, 1));
+}

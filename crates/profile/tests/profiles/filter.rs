@@ -7,7 +7,7 @@ use genba_profile::export::collapsed::{self, collapsed};
 use genba_profile::export::json;
 use genba_profile::filter::{Filter, NothingKept};
 use genba_profile::glob::Glob;
-use genba_profile::profile::Profile;
+use genba_profile::profile::{Profile, SampleGroup};
 use genba_profile::reading::Reading;
 use genba_profile::report::{Options, report, text};
 use genba_profile::weight::{Totals, Weight};
@@ -182,6 +182,32 @@ fn a_window_keeps_what_was_taken_in_it() {
         error: no sample was taken in 9s..: the recording goes on for 168 ms
     "#]],
     );
+}
+
+/// A wait is one sample, of which a window has the part that it holds. It began once.
+#[test]
+fn a_window_keeps_its_part_of_a_wait() {
+    let recording = notation::recording(
+        "process 7 3.13.0 cwd=/app\nmain@app.py:1 x10\nmain@app.py:2 > poll[libc.so.6] x1 poll every=50\nmain@app.py:1 x10\n",
+    );
+    let kept = |start_ms: u64, end_ms: u64| {
+        let window = Window { start_ns: start_ms * 1_000_000, end_ns: Some(end_ms * 1_000_000) };
+        let profile = profile_in_window(&recording, &Additions::default(), Some(window));
+        let waiting = || profile.samples.iter().filter(|group| group.state.is_waiting());
+        let within: Vec<_> = waiting().filter(|group| group.in_window).map(|group| group.wall_ns / 1_000_000).collect();
+        let [waits, samples] = [|group: &SampleGroup| group.waits, |group: &SampleGroup| group.samples]
+            .map(|of| waiting().map(of).sum::<u64>());
+        let all_ns: u64 = waiting().map(|group| group.wall_ns).sum();
+        assert_eq!((waits, samples, all_ns), (1, 1, 80_000_000), "{start_ms}..{end_ms}");
+        within
+    };
+    // From 16 ms to 96 ms.
+    assert_eq!(kept(0, 16), Vec::<u64>::new());
+    assert_eq!(kept(0, 20), [4]);
+    assert_eq!(kept(40, 60), [20], "it neither begins nor ends there");
+    assert_eq!(kept(90, 200), [6]);
+    assert_eq!(kept(0, 200), [80]);
+    assert_eq!(kept(100, 200), Vec::<u64>::new());
 }
 
 #[test]

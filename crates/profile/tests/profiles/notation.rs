@@ -6,7 +6,7 @@
 //!   dropped late 3, refused moved 2    ticks without a sample
 //!   unsampled 16ms                     CPU that no sample holds; of all of it, with until=400ms, what of it was before that time
 //!   masked 4128 500ms 300ms            a thread blocks signals; its CPU, and how much of that is in no sample
-//!   turns 4128 500 20ms                how often a thread got a CPU, and how long it was ready to run and had none
+//!   turns 4128 500 20ms                how often a thread got a CPU, and how long it was ready to run and had none; `… ended`: it has ended since
 //!   reaped 4128 90ms 120ms             the end of a child, noticed after 90 ms, and the CPU it used in all; `children 30ms`: of all waited for
 //!   rss 32ms 12000000                  resident bytes at a time after the start
 //!   step 120ms                         the last sample's thread was at least so long in one callback, with that stack
@@ -195,10 +195,11 @@ impl Writer {
                 let clock = proto::ThreadClock { thread, name: process.string(name) + 1, ..Default::default() };
                 process.block.accounting.as_mut().unwrap().thread_clocks.push(clock);
             }
-            ["turns", tid, turns, queue] => accounting.thread_clocks.push(proto::ThreadClock {
+            ["turns", tid, turns, queue, rest @ ..] => accounting.thread_clocks.push(proto::ThreadClock {
                 thread: thread_of(process.block.tables.as_ref(), tid),
                 turns: turns.parse().unwrap(),
                 cpu_queue_ns: milliseconds(queue),
+                ended: *rest == ["ended"],
                 ..Default::default()
             }),
             [word @ ("masked" | "ended"), tid, all, unseen] => {

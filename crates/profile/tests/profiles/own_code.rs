@@ -33,6 +33,30 @@ fn without_code_of_the_users_own_libraries_stand_for_it() {
     );
 }
 
+/// joblib sends them to its workers by cloudpickle, without their file.
+#[test]
+fn functions_of_main_in_a_worker_are_own_code() {
+    check(
+        "
+        process 7 3.13.0 executable=/usr/bin/python3.13 cwd=/app
+        <module>@app.py:9 > __call__@/v/lib/python3.13/site-packages/joblib/parallel.py:2072 x20
+        process 8 3.13.0 executable=/usr/bin/python3.13 cwd=/app
+        __call__@/v/lib/python3.13/site-packages/joblib/parallel.py:607 > work@<dynamic-code>:3 > sqrt@/usr/lib/python3.13/x.py:3 x200
+        ",
+        Options::default(),
+        expect![[r#"
+            CPython 3.13.0 · 320 ms wall · 352 ms CPU · 2 processes, 2 threads · sampled every 1.6 ms
+            ticks 220 = sampled 220 + dropped 0 + refused 0 · CPU covered 100.0 %
+            one place: 90.9 % of 352 ms CPU is <dynamic-code>:3 work
+
+             90.9 %   320 ms  <dynamic-code>:3 work
+                                  sqrt 100 %
+              9.1 %  32.0 ms  app.py:9 <module>
+                                  __call__ 100 %
+        "#]],
+    );
+}
+
 #[test]
 fn a_few_samples_of_own_code_change_nothing() {
     check(

@@ -29,6 +29,30 @@ fn a_commit_for_each_row_waits_for_the_disk() {
     );
 }
 
+/// Between the last block that told of it and its end there may be many more.
+#[test]
+fn the_turns_of_a_thread_that_has_ended_bound_no_waits() {
+    let waits = |turns: &str, expected: Expect| {
+        let sample = "run@app.py:2 > poll[libc.so.6] x1 poll ticks=50\nrun@app.py:3 x1\n";
+        let both = format!("{}thread 8 worker\n{}", sample.repeat(3), sample.repeat(3));
+        check(&format!("{PROCESS}{both}turns 7 40 0ms\n{turns}\n"), expected);
+    };
+    waits(
+        "turns 8 30 0ms",
+        expect![[r#"
+        waiting: 490 ms wall, 9.60 ms CPU (2.0 %)
+         98.0 %   480 ms  app.py:2 run   waiting for an event (poll), 6 to 70 waits, 6.86 ms to 80.0 ms each
+    "#]],
+    );
+    waits(
+        "turns 8 30 0ms ended",
+        expect![[r#"
+        waiting: 490 ms wall, 9.60 ms CPU (2.0 %)
+         98.0 %   480 ms  app.py:2 run   waiting for an event (poll), at least 6 waits, at most 80.0 ms each
+    "#]],
+    );
+}
+
 #[test]
 fn what_the_kernel_does_not_tell_is_no_wait() {
     commits(

@@ -52,6 +52,40 @@ fn callers_are_never_merged() {
     );
 }
 
+/// A thread that waits for a CPU tells no C functions. Its stack is that of the same calls in other samples, where these went one way.
+#[test]
+fn a_wait_for_a_cpu_is_in_the_path_of_its_calls() {
+    let wall = Options { weight: Some(Weight::Wall), ..Options::default() };
+    check(
+        "
+        process 7 3.13.0 cwd=/app
+        main[python3.13] > <module>@app.py:10 > map_next[python3.13] > sum1@app.py:5 > sum[python3.13] x10
+        <module>@app.py:10 > sum1@app.py:5 x4 cpu
+        <module>@app.py:10 > sum1@app.py:6 x2 cpu
+        <module>@app.py:10 > other@app.py:8 x1 cpu
+        new@app.py:12 x1 cpu
+        ",
+        wall,
+        expect![[r#"
+            CPython 3.13.0 · 28.8 ms wall · 16.0 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
+            ticks 18 = sampled 18 + dropped 0 + refused 0 · CPU covered 100.0 %
+            weight: wall
+
+              share      CPU     self     wall     self  path
+             94.4 %  16.0 ms        –  27.2 ms        –  main [python3.13]
+             94.4 %  16.0 ms        –  27.2 ms        –    <module> (app.py:1)
+             88.9 %  16.0 ms        –  25.6 ms        –      map_next [python3.13]
+             88.9 %  16.0 ms        –  25.6 ms        –        sum1 (app.py:1)
+             55.6 %  16.0 ms  16.0 ms  16.0 ms  16.0 ms          sum [python3.13]
+             33.3 %        –        –  9.60 ms  9.60 ms          waiting for CPU
+              5.6 %        –        –  1.60 ms        –      other (app.py:1)
+              5.6 %        –        –  1.60 ms  1.60 ms        waiting for CPU
+              5.6 %        –        –  1.60 ms        –  new (app.py:1)
+              5.6 %        –        –  1.60 ms  1.60 ms    waiting for CPU
+        "#]],
+    );
+}
+
 #[test]
 fn from_the_leaves() {
     check(

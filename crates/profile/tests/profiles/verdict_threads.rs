@@ -32,7 +32,7 @@ fn threads_that_wait_for_the_interpreter_three_tenths_of_the_time() {
     check(
         &threads(30, 70),
         expect![[r#"
-            GIL: 2 threads ran 0.70 cores; 30.0 % of their runnable time was waiting for it, 96.0 ms. Held most by:
+            GIL: 2 threads ran 0.70 cores; 30.0 % of their runnable time was waiting for it, 96.0 ms. The CPU went to:
              50.0 %   112 ms  app.py:1 main
              50.0 %   112 ms  app.py:2 work
             threads cannot help here: processes, or code that releases the GIL

@@ -183,7 +183,7 @@ fn a_recording_that_stops_before_the_run_ended() {
     "#]]
     .assert_eq(&of_run(killed, begin_ns + last_ns + 500_000_000));
     expect![[r#"
-        the recording stops without an end in process 7 (CPython 3.13.0) after 1.60 s, 3.20 s before the run ended: killed then, or nothing more could be written (a full disk, a file-size limit), or no memory was left; what came later is missing; compare df and ulimit -a, and record again
+        the recording stops without an end in process 7 (CPython 3.13.0) after 1.60 s, 3.20 s before the run ended: killed then, or ended by os._exit after genba attach, or nothing more could be written (a full disk, a file-size limit), or no memory was left; what came later is missing; compare df and ulimit -a, and record again
     "#]]
     .assert_eq(&of_run(killed, begin_ns + last_ns + 3_200_000_000));
 }

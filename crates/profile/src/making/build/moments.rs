@@ -5,7 +5,7 @@
 use genba_format::QUANTUM_NS;
 use genba_format::columns::Row;
 
-use crate::making::build::samples::{Key, Sums, ends_ns};
+use crate::making::build::samples::{Key, Piece, Sums, pieces};
 use crate::tables::profile::{Moment, Profile};
 use crate::tables::stored::Stored;
 use crate::tables::window::Bins;
@@ -17,8 +17,7 @@ pub fn add(stored: &Stored, sums: &mut Sums, group_of_row: &[usize], bins: Bins,
     let mut parts_left = PARTS_MAX;
     for read in &stored.blocks {
         let Some(samples) = &read.samples else { continue };
-        for (row, end_ns) in samples.rows().zip(ends_ns(read.header.start_ns, samples)) {
-            let in_window = sums.window().is_none_or(|window| window.holds(end_ns));
+        for Piece { row, end_ns, in_window, is_last } in pieces(samples, read.header.start_ns, sums.window()) {
             let position = sums.position(Key::of(&row, in_window));
             let Some(&group) = group_of_row.get(position) else { continue };
             for part in parts(&row, end_ns.saturating_sub(begin_ns), bins, &mut parts_left) {
@@ -40,7 +39,7 @@ pub fn add(stored: &Stored, sums: &mut Sums, group_of_row: &[usize], bins: Bins,
                 });
                 newest[position] = Some(moment);
                 let moment = &mut profile.moments[moment];
-                moment.samples = moment.samples.saturating_add(part.samples);
+                moment.samples = moment.samples.saturating_add(if is_last { part.samples } else { 0 });
                 moment.ticks = moment.ticks.saturating_add(part.ticks);
                 moment.cpu_ns = moment.cpu_ns.saturating_add(part.cpu_ns);
                 moment.wall_ns = moment.wall_ns.saturating_add(part.wall_ns);

@@ -9,8 +9,9 @@ use genba_format::{QUANTUM_NS, ReadBlock};
 
 use crate::making::build::contexts::Contexts;
 use crate::making::build::overlaps::{Span, Spans};
+use crate::making::build::paths::Paths;
 use crate::making::build::stacks::Stacks;
-use crate::tables::profile::{FrameKind, ProcessIndex, Profile, SampleGroup, Thread, ThreadIndex};
+use crate::tables::profile::{FrameKind, NodeIndex, ProcessIndex, Profile, SampleGroup, Thread, ThreadIndex};
 use crate::tables::stored::Stored;
 use crate::tables::window::Window;
 use genba_format::state::State;
@@ -29,6 +30,11 @@ pub(super) struct Key {
 impl Key {
     pub(super) const fn of(row: &Row, in_window: bool) -> Key {
         Key { node: row.node, thread: row.thread, state: row.state, context: row.context, in_window }
+    }
+
+    /// The same, within the window or without.
+    fn is_beside(&self, other: &Key) -> bool {
+        *self == Key { in_window: self.in_window, ..*other }
     }
 }
 
@@ -56,8 +62,8 @@ pub fn add(
     // Two stored stacks may be one here (other instructions of the same expression): add those up too.
     let mut group_of = HashMap::default();
     let mut group_of_row: Vec<usize> = Vec::with_capacity(sums.rows.len());
-    for &(key, sum) in &sums.rows {
-        let node = key.node.checked_sub(1).map(|leaf| stacks.node(leaf, profile));
+    let nodes = nodes(sums, stacks, profile);
+    for (&(key, sum), node) in sums.rows.iter().zip(nodes) {
         let thread = threads.get(&key.thread).copied().unwrap_or_else(|| {
             *nameless.entry(key.thread).or_insert_with(|| {
                 profile.threads.push(Thread {
@@ -94,6 +100,28 @@ pub fn add(
     group_of_row
 }
 
+/// Of each row of `sums`.
+fn nodes(sums: &Sums, stacks: &mut Stacks, profile: &mut Profile) -> Vec<Option<NodeIndex>> {
+    let mut of_python_alone = Vec::new();
+    let mut nodes: Vec<_> = Vec::with_capacity(sums.rows.len());
+    for (position, (key, _)) in sums.rows.iter().enumerate() {
+        let leaf = key.node.checked_sub(1);
+        let waits_for_cpu = State::from_stored(key.state) == State::WaitingForCpu;
+        let frames = leaf.filter(|_| waits_for_cpu).and_then(|leaf| stacks.of_python_alone(leaf, profile));
+        of_python_alone.extend(frames.map(|frames| (position, frames)));
+        let is_last_known = of_python_alone.last().is_some_and(|(last, _)| *last == position);
+        nodes.push(leaf.filter(|_| !is_last_known).map(|leaf| stacks.node(leaf, profile)));
+    }
+    if !of_python_alone.is_empty() {
+        let mut paths = Paths::default();
+        nodes.iter().flatten().for_each(|node| paths.add(*node, profile));
+        for (position, frames) in of_python_alone {
+            nodes[position] = paths.joined(&frames, stacks, profile);
+        }
+    }
+    nodes
+}
+
 /// Fills `beside_native_ns`, where there is a thread without Python: a second pass over the samples.
 fn add_overlaps(stored: &Stored, sums: &mut Sums, group_of_row: &[usize], profile: &mut Profile) {
     let mut runs: HashMap<u32, (u64, bool)> = HashMap::default();
@@ -122,11 +150,10 @@ fn add_overlaps(stored: &Stored, sums: &mut Sums, group_of_row: &[usize], profil
     }
     native.settle();
     for (start_ns, samples) in samples() {
-        for (row, end_ns) in samples.rows().zip(ends_ns(start_ns, samples)) {
+        for Piece { row, end_ns, in_window, .. } in pieces(samples, start_ns, sums.window) {
             if is_native(row.thread) {
                 continue;
             }
-            let in_window = sums.window.is_none_or(|window| window.holds(end_ns));
             let position = sums.position(Key::of(&row, in_window));
             if let Some(&group) = group_of_row.get(position) {
                 let beside_ns = &mut profile.samples[group].beside_native_ns;
@@ -144,6 +171,52 @@ pub(super) fn ends_ns(block_start_ns: u64, samples: &Samples) -> impl Iterator<I
         let since_ns = end_quanta.unsigned_abs().saturating_mul(QUANTUM_NS);
         if end_quanta < 0 { block_start_ns.saturating_sub(since_ns) } else { block_start_ns.saturating_add(since_ns) }
     })
+}
+
+/// A sample, or what of a waiting one lies on one side of a border of the window.
+#[derive(Clone, Copy)]
+pub(super) struct Piece {
+    pub row: Row,
+    /// In CLOCK_MONOTONIC.
+    pub end_ns: u64,
+    pub in_window: bool,
+    /// The sample itself and its ticks belong to the moment in which it ends.
+    pub is_last: bool,
+}
+
+impl Piece {
+    /// Where nobody asks when it was.
+    fn whole(row: Row) -> Piece {
+        Piece { row, end_ns: 0, in_window: true, is_last: true }
+    }
+}
+
+/// Of one block. A wait is written as one sample, of up to a block's length: what of it lies within the window is found by the clock.
+pub(super) fn pieces(samples: &Samples, start_ns: u64, window: Option<Window>) -> impl Iterator<Item = Piece> {
+    samples.rows().zip(ends_ns(start_ns, samples)).flat_map(move |(row, end_ns)| pieces_of(row, end_ns, window))
+}
+
+fn pieces_of(row: Row, end_ns: u64, window: Option<Window>) -> impl Iterator<Item = Piece> {
+    let begin_ns = end_ns.saturating_sub(row.wall_quanta.saturating_mul(QUANTUM_NS));
+    let holds = move |at_ns: u64| window.is_none_or(|window| window.holds(at_ns));
+    let borders = window.filter(|_| row.cpu_quanta == 0).map_or([end_ns; 2], |window| {
+        [window.start_ns, window.end_ns.unwrap_or(end_ns)].map(|border_ns| border_ns.clamp(begin_ns, end_ns))
+    });
+    let mut left = row.wall_quanta;
+    let mut from_ns = begin_ns;
+    let before = borders.map(|border_ns| {
+        let wall_quanta = border_ns.saturating_sub(from_ns) / QUANTUM_NS;
+        let end_ns = from_ns + wall_quanta * QUANTUM_NS;
+        // A border may lie within a quantum.
+        let in_window = holds(from_ns + (end_ns - from_ns) / 2);
+        if wall_quanta == 0 || wall_quanta >= left {
+            return None;
+        }
+        (left, from_ns) = (left - wall_quanta, end_ns);
+        Some(Piece { row: Row { ticks: 0, wall_quanta, ..row }, end_ns, in_window, is_last: false })
+    });
+    let last = Piece { row: Row { wall_quanta: left, ..row }, end_ns, in_window: holds(end_ns), is_last: true };
+    before.into_iter().flatten().chain([last])
 }
 
 /// The samples of one process key so far: one row for each stored stack, thread, state and context, in the order in which they were met.
@@ -183,8 +256,8 @@ impl Sums {
         self.samples = self.samples.saturating_add(samples.len());
         self.make_room(self.samples);
         match self.window {
-            None => self.add(samples, std::iter::repeat(true)),
-            Some(window) => self.add(samples, ends_ns(read.header.start_ns, samples).map(|at_ns| window.holds(at_ns))),
+            None => self.add(samples.rows().map(Piece::whole)),
+            Some(_) => self.add(pieces(samples, read.header.start_ns, self.window)),
         }
     }
 
@@ -195,21 +268,22 @@ impl Sums {
         }
     }
 
-    fn add(&mut self, samples: &Samples, in_window: impl Iterator<Item = bool>) {
+    fn add(&mut self, pieces: impl Iterator<Item = Piece>) {
         let counts_ticks = self.counts_ticks;
         // The same stack often comes many times in a row.
         let mut last: Option<usize> = None;
-        for (row, in_window) in samples.rows().zip(in_window) {
+        for Piece { row, in_window, is_last, .. } in pieces {
             let key = Key::of(&row, in_window);
             let position = match last {
                 Some(position) if self.rows[position].0 == key => position,
                 _ => self.position(key),
             };
             last = Some(position);
-            let begins =
-                self.newest_of_thread(row.thread).is_some_and(|newest| newest.replace(position) != Some(position));
+            // A wait that goes on beyond the window's border began once.
+            let newest = self.newest_of_thread(row.thread).map(|newest| newest.replace(position));
+            let begins = newest.is_some_and(|newest| newest.is_none_or(|newest| !self.rows[newest].0.is_beside(&key)));
             let sum = &mut self.rows[position].1;
-            let samples = if counts_ticks { u64::from(row.ticks) } else { 1 };
+            let samples = if counts_ticks { u64::from(row.ticks) } else { u64::from(is_last) };
             sum.samples = sum.samples.saturating_add(samples);
             sum.waits += u64::from(begins && State::from_stored(row.state).is_waiting());
             sum.ticks += u64::from(row.ticks);

@@ -130,6 +130,18 @@ impl<'a> Stacks<'a> {
         parent.expect("a leaf that is not known was pushed, and one that is known has a node")
     }
 
+    /// The frames of a stack without C, outermost first. None: it has some, or a part of it is lost.
+    pub fn of_python_alone(&mut self, leaf: u32, profile: &mut Profile) -> Option<Vec<FrameIndex>> {
+        let mut rows = Vec::new();
+        let mut next = Some(leaf);
+        while let Some(index) = next {
+            let row = self.stored.node(index).filter(|row| row.kind == proto::NodeKind::Python as u32)?;
+            next = row.parent.filter(|parent| *parent < index);
+            rows.push(row);
+        }
+        rows.into_iter().rev().map(|row| Some(self.known(&row, profile)?.own)).collect()
+    }
+
     /// Whether it is a call that genba's library only hands on, so no step of the program's.
     fn is_handed_on(&self, row: &StoredNode) -> bool {
         let hands_on = [proto::NodeKind::CReturn, proto::NodeKind::CInferredCall, proto::NodeKind::CInferredOperands];
@@ -142,17 +154,19 @@ impl<'a> Stacks<'a> {
                 .is_some_and(|path| path.rsplit('/').next().unwrap_or(&path).starts_with(OWN_LIBRARY))
     }
 
+    /// `None`: a call that is only handed on.
+    fn known(&mut self, row: &StoredNode, profile: &mut Profile) -> Option<Rc<Frames>> {
+        if let Some(known) = self.by_content.get(&row.content()) {
+            return known.clone();
+        }
+        let known = (!self.is_handed_on(row)).then(|| Rc::new(self.frames_of(row, profile)));
+        self.by_content.entry(row.content()).or_insert(known).clone()
+    }
+
     /// Puts a row under its parent, unless one of the two is an inferred frame that repeats the other: the callee that
     /// a tail call hid, and the cold part of the same function that was found on the stack.
     fn placed(&mut self, parent: Option<NodeIndex>, row: StoredNode, profile: &mut Profile) -> NodeIndex {
-        let known = match self.by_content.get(&row.content()) {
-            Some(known) => known.clone(),
-            None => {
-                let known = (!self.is_handed_on(&row)).then(|| Rc::new(self.frames_of(&row, profile)));
-                self.by_content.entry(row.content()).or_insert(known).clone()
-            }
-        };
-        let frames = match (known, parent) {
+        let frames = match (self.known(&row, profile), parent) {
             (Some(frames), _) => frames,
             (None, Some(parent)) => return parent,
             (None, None) => Rc::new(self.frames_of(&row, profile)),
@@ -176,7 +190,7 @@ impl<'a> Stacks<'a> {
         frames.inlined.iter().fold(own, |above, frame| self.child(Some(above), *frame, profile))
     }
 
-    fn child(&mut self, parent: Option<NodeIndex>, frame: FrameIndex, profile: &mut Profile) -> NodeIndex {
+    pub fn child(&mut self, parent: Option<NodeIndex>, frame: FrameIndex, profile: &mut Profile) -> NodeIndex {
         *self.interned.nodes.entry((parent, frame)).or_insert_with(|| profile.nodes.push(Node { parent, frame }))
     }
 

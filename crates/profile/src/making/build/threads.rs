@@ -50,7 +50,8 @@ pub(super) fn rows(
                 thread.cpu_ns = Some(clocks.cpu_ns);
                 thread.cpu_not_sampled_ns = Some(clocks.cpu_not_sampled_ns);
                 if clocks.turns > 0 {
-                    thread.turns = Some(clocks.turns);
+                    // Of a thread that has ended, the kernel told them last with the block before.
+                    thread.turns = Some(clocks.turns).filter(|_| !clocks.ended);
                     thread.cpu_queue_ns = Some(clocks.cpu_queue_ns);
                 }
                 thread.ended = clocks.ended;

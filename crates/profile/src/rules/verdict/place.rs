@@ -272,8 +272,9 @@ impl Finder<'_> {
 
     fn wait(&self, frame: Option<FrameIndex>, waits: &Waits) -> Place {
         let longest = waits.states.iter().max_by_key(|(state, (_, wall_ns))| (*wall_ns, **state));
-        let turns = waits.threads.iter().filter_map(|thread| self.profile.threads[*thread].turns);
-        let turns = turns.fold(0, u64::saturating_add);
+        // No bound where one thread has none.
+        let turns = waits.threads.iter().map(|thread| self.profile.threads[*thread].turns);
+        let turns = turns.reduce(|sum, more| Some(sum?.saturating_add(more?))).flatten().unwrap_or(0);
         let about = longest.map_or(About::Nothing, |(&state, &(seen, wall_ns))| {
             let holders = waits.holders.iter().map(|(&thread, &wall_ns)| Holder { thread, wall_ns });
             let most = holders.max_by_key(|holder| (holder.wall_ns, Reverse(holder.thread)));

@@ -141,7 +141,7 @@ impl Words<'_> {
                 format!("{wall} wall, {cpu} CPU ({} %){queue}", percent(cpu_ns, wall_ns))
             }
             Reason::Gil { threads, cpu_ns, span_ns, waited_ns, wanting_ns } => format!(
-                "{} ran {:.2} cores; {} % of their runnable time was waiting for it, {}. Held most by:",
+                "{} ran {:.2} cores; {} % of their runnable time was waiting for it, {}. The CPU went to:",
                 counted(threads, "thread", "threads"),
                 share(cpu_ns, span_ns),
                 percent(waited_ns, wanting_ns),

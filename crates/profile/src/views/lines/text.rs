@@ -167,10 +167,10 @@ impl Layout<'_> {
             Sort::Total => total.by(weight),
         };
         let of_expressions = line.expressions.iter().map(|hot| (hot, measure(hot.own, hot.total)));
-        let hot = of_expressions.filter(|(_, weight)| *weight > 0 && *weight as f64 >= smallest).take(MARKS_MAX);
+        let hot: Vec<_> = of_expressions.filter(|(_, weight)| *weight > 0 && *weight as f64 >= smallest).collect();
         let before = " ".repeat(FIGURE_CELLS + 2 + self.number_cells + 2);
         let mut page = String::new();
-        for (hot, weight_of_it) in hot {
+        for &(hot, weight_of_it) in hot.iter().take(MARKS_MAX) {
             let share = format!("{} %", percent(weight_of_it, self.lines.whole.by(weight)));
             let several = hot.end_line.zip(line.line).map_or(0, |(end, first)| end.saturating_sub(first));
             let end_column =
@@ -199,7 +199,10 @@ impl Layout<'_> {
             };
             page += &format!("{before}{marked}\n");
         }
-        page
+        match hot.len().saturating_sub(MARKS_MAX) {
+            0 => page,
+            more => page + &format!("{before}{CUT} {}\n", counted(more as u64, "more expression", "more expressions")),
+        }
     }
 
     /// Where a column stands in what is shown.
