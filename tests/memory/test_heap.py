@@ -259,6 +259,28 @@ def test_what_is_kept_is_for_its_owner_alone(workshop: Workshop) -> None:
         assert "hunter" not in json.dumps(heap(program))
 
 
+def grown(program: Program) -> dict[str, int]:
+    """Objects by class that came after a line to the program, which says when they are there."""
+    before = {(row["module"], row["name"]): row["count"] for row in heap(program)["classes"]}
+    program.says("\n")
+    assert program.process.stdout.readline() == "more\n"
+    return {f"{row['module']}.{row['name']}": row["count"] - before.get((row["module"], row["name"]), 0) for row in heap(program)["classes"]}
+
+
+@on("3.13")
+def test_dicts_of_attributes_are_counted(workshop: Workshop) -> None:
+    """`vars`, pickle and copy leave one in an instance, beside the attributes or in their place."""
+    text = (
+        "import sys\nclass User:\n    def __init__(self, number): self.number, self.name = number, 'name'\n"
+        "users = [User(number) for number in range(6_000)]\nprint('ready', flush=True)\nsys.stdin.readline()\n"
+        "[vars(user) for user in users[:3_000]] and None\n[user.__dict__.update(late=user) for user in users[3_000:4_000]] and None\n"
+        "print('more', flush=True)\nsys.stdin.readline()\nprint('{}')\n"
+    )
+    with started(workshop, workshop.write("users.py", text)) as program:
+        assert abs(grown(program)["builtins.dict"] - 4_000) <= 2
+        assert program.end() == {}
+
+
 def test_a_collection_is_run_where_one_is_asked_for(workshop: Workshop) -> None:
     program_file = workshop.write(
         "garbage.py",

@@ -10,7 +10,7 @@ import pytest
 
 from entered import on
 from recording import Workshop, genba
-from running_program import Program
+from running_program import Program, started
 from test_heap import heaped
 
 HELD = "tests/programs/held.py"
@@ -104,6 +104,20 @@ def test_the_ways_to_everything_harm_nobody(workshop: Workshop) -> None:
             assert page["looked_at"] == min(page["objects"], 20_000) == sum(way["objects"] for way in page["ways"])
             assert sum(page["kept_by"].values()) == page["objects"] and page["kept_by"]["modules_and_locals"] > 0
         assert program.end() == {"local": True}
+
+
+@on("3.13")
+def test_the_dict_of_attributes_is_its_objects(workshop: Workshop) -> None:
+    text = "import sys\nclass User:\n    def __init__(self): self.tags = ['a']\nUSERS = [User() for _ in range(5_000)]\n[vars(user) for user in USERS] and None\n"
+    with started(workshop, workshop.write("users.py", text + "print('ready', flush=True)\nsys.stdin.readline()\nprint('{}')\n")) as program:
+        page = refs(program, "dict", "--sample", "50000")
+        assert page["objects"] > 5_000 and page["kept_by"]["c_only"] + page["kept_by"]["nothing"] < 500, page["kept_by"]
+        (module,) = [way for way in page["ways"] if way["name"] == "__main__"]
+        (users,) = [way for way in module["ways"] if way["name"] == "USERS"]
+        ((user,),) = [users["ways"]]
+        assert (user["class"], user["objects"]) == ("__main__.User", 5_000)
+        assert [(way["step"], way["objects"]) for way in user["ways"]] == [("attributes", 5_000)]
+        assert program.end() == {}
 
 
 @on("3.13")

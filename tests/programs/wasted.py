@@ -24,6 +24,14 @@ class Ended(Node):
         ENDED.append(1)
 
 
+class Seen(Node):
+    """Its attributes are in a dict, too, as pickle leaves them."""
+
+    def __init__(self, number):
+        super().__init__(number)
+        vars(self)
+
+
 class Text(str):
     __slots__ = ()
 
@@ -128,7 +136,7 @@ def make(number):
     day = datetime.datetime(2026, 1, 1, tzinfo=Zone(Text(f"zone {number}")))
     return [
         Node(Text(f"text {number}"), day, number * 1_000_003), Ended(), table, queue, partial, watched, closed(InCell()), generator(InGenerator()),
-        waiting(InCoroutine(), []), traceback(InTraceback()), module(InModule()), late_class(number), slotted(), Node(bytearray(100), memoryview(b"x" * 9)),
+        waiting(InCoroutine(), []), traceback(InTraceback()), module(InModule()), late_class(number), slotted(), Node(bytearray(100), memoryview(b"x" * 9)), Seen(number),
     ], weakref.ref(watched.held[0], ENDED.append)
 
 
@@ -164,7 +172,7 @@ def main():
 
 def counted(number, is_live):
     return {
-        "Node": 3 * number + (1 if is_live else 30), "Ended": number, "Text": 5 * number, "InDict": number, "InCell": number, "InGenerator": number + is_live, "InCoroutine": number,
+        "Node": 3 * number + (1 if is_live else 30), "Ended": number, "Seen": number, "Text": 5 * number, "InDict": number, "InCell": number, "InGenerator": number + is_live, "InCoroutine": number,
         "InTraceback": number, "InModule": number, "InFrozen": is_live, "InThread": 2 * is_live, "Watched": number, "Shared": is_live, "Listed": number,
         "Late": 3 * number, "Slotted": 2 * number, "Zone": number,
     }

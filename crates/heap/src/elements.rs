@@ -203,12 +203,12 @@ unsafe fn is_a(object: u64, flag: u64) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::{DTYPE, Elements, IS_DICT, IS_INT, IS_TUPLE};
     use crate::layout::{SIZE, TYPE, TYPE_BASIC_SIZE, TYPE_FLAGS};
 
     /// Memory of an object, as words. It lives as long as the test.
-    fn made(words: usize, fields: &[(u64, u64)]) -> u64 {
+    pub fn made(words: usize, fields: &[(u64, u64)]) -> u64 {
         let memory = Box::leak(vec![0_u64; words].into_boxed_slice());
         for (at, value) in fields {
             memory[(at / 8) as usize] |= value << (at % 8 * 8);

@@ -70,6 +70,9 @@ pub const MEMBER_BYTES: u64 = 40;
 /// In front of an object that the collector knows: next, previous.
 pub const GC_HEAD_BYTES: u64 = 16;
 
+/// So far in front of an object of a class with `FLAG_MANAGED_DICT` is the dict of its attributes.
+pub const MANAGED_DICT: u64 = 24;
+
 pub const FLAG_INLINE_VALUES: u64 = 1 << 2;
 pub const FLAG_MANAGED_WEAKREF: u64 = 1 << 3;
 pub const FLAG_MANAGED_DICT: u64 = 1 << 4;

@@ -3,7 +3,8 @@
 
 use crate::classes::{Facts, Kind};
 use crate::elements::Elements;
-use crate::layout::{FLAG_HEAP_TYPE, Objects, TYPE_BASE, TYPE_BASES, TYPE_CACHE, TYPE_DICT, TYPE_FLAGS, TYPE_MRO};
+use crate::layout::{FLAG_HEAP_TYPE, FLAG_INLINE_VALUES, FLAG_MANAGED_DICT, MANAGED_DICT, Objects};
+use crate::layout::{TYPE_BASE, TYPE_BASES, TYPE_CACHE, TYPE_DICT, TYPE_FLAGS, TYPE_MRO};
 use crate::raw::{byte, word};
 use crate::sizes::entries_of;
 
@@ -25,6 +26,18 @@ const TIME_ZONE: u64 = 32;
 /// Offset and name of a fixed time zone.
 const ZONE_FIELDS: [u64; 2] = [16, 24];
 const ARRAY_FIELDS: [u64; 2] = [48, 56];
+
+/// The dict of an instance's attributes, if it has one beside the room for them in itself; 0: it has none.
+/// `PyObject_VisitManagedDict` of 3.13 and 3.14 told the attributes in that room and not the dict, until gh-130327 was mended in March 2026;
+/// since then it tells the dict, which tells them. A dict that is one of the attributes, too, passes for one that was told: it counts as in use.
+///
+/// # Safety
+/// As `each_owned`.
+pub unsafe fn dict_of(object: u64, facts: &Facts, minor: u8) -> u64 {
+    const BOTH: u64 = FLAG_INLINE_VALUES | FLAG_MANAGED_DICT;
+    // SAFETY: the class says what lies in front of its instances.
+    if minor >= 13 && facts.flags & BOTH == BOTH { unsafe { word(object - MANAGED_DICT) } } else { 0 }
+}
 
 /// Tells each of them.
 ///
@@ -80,5 +93,28 @@ unsafe fn dict_keys(object: u64, found: &mut impl FnMut(Owned)) {
         } else if entries.has_str_keys_only() {
             (0..entries.count).for_each(|place| found(Owned::Object(word(entries.first + place * entries.step))));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::dict_of;
+    use crate::classes::{Facts, Kind};
+    use crate::elements::tests::made;
+    use crate::layout::{FLAG_INLINE_VALUES, FLAG_MANAGED_DICT};
+
+    fn facts(class: u64, flags: u64, kind: Kind) -> Facts {
+        Facts { class, flags, basic_bytes: 16, item_bytes: 0, traverse: 0, is_gc: 0, before_bytes: 0, kind }
+    }
+
+    #[test]
+    fn a_dict_beside_the_attributes_is_found() {
+        let object = made(6, &[(8, 77)]) + 32;
+        let both = facts(0, FLAG_INLINE_VALUES | FLAG_MANAGED_DICT, Kind::Other);
+        // SAFETY: memory as CPython has it.
+        let found = |facts: &Facts, minor| unsafe { dict_of(object, facts, minor) };
+        assert_eq!((found(&both, 13), found(&both, 15)), (77, 77));
+        // In earlier versions there are other things in this place, and `tp_traverse` tells a dict that is there alone.
+        assert_eq!((found(&both, 12), found(&facts(0, FLAG_MANAGED_DICT, Kind::Other), 13)), (0, 0));
     }
 }

@@ -5,7 +5,9 @@
 use core::cell::Cell;
 
 use crate::classes::{Facts, Kind};
-use crate::layout::{FLAG_HEAP_TYPE, FLAG_INLINE_VALUES, FLAG_MANAGED_DICT, Frames, MEMBER_BYTES, Objects, SIZE};
+use crate::layout::{
+    FLAG_HEAP_TYPE, FLAG_INLINE_VALUES, FLAG_MANAGED_DICT, Frames, MANAGED_DICT, MEMBER_BYTES, Objects, SIZE,
+};
 use crate::layout::{TYPE, TYPE_BASE, TYPE_BASIC_SIZE, TYPE_DICT, TYPE_DICT_OFFSET, TYPE_FLAGS, TYPE_NAME, Types};
 use crate::names::{c_text, utf8_of};
 use crate::raw::{byte, half, word};
@@ -188,7 +190,7 @@ impl Names<'_> {
         // SAFETY: a class says what lies in front of its instances and in them.
         unsafe {
             if facts.flags & FLAG_MANAGED_DICT != 0 {
-                return word(holder - 24) == held;
+                return word(holder - MANAGED_DICT) == held;
             }
             let offset = word(facts.class + TYPE_DICT_OFFSET).cast_signed();
             let items = match facts.kind {

@@ -13,7 +13,7 @@ use crate::ground::{Ground, Seen, Waiting};
 use crate::index::Index;
 use crate::layout::{FLAG_HAVE_GC, Frames, GC_HEAD_BYTES, Objects, TYPE, Types};
 use crate::links::Links;
-use crate::owned::{Owned, each_owned};
+use crate::owned::{Owned, dict_of, each_owned};
 use crate::parents::Parents;
 use crate::private::{buffer_of, is_alone};
 use crate::raw::{byte, half, word};
@@ -82,12 +82,15 @@ pub(crate) enum Pass {
     Cycles,
 }
 
-/// Some `tp_traverse` tell of an object's buffer, and others, or those of another version, do not.
+/// Objects of which some `tp_traverse` tell, and others, or those of another version, do not; 0: there is none.
 #[derive(Clone, Copy, Default)]
-struct Buffer {
-    object: u64,
-    is_alone: bool,
-    is_told: bool,
+struct Parts {
+    buffer: u64,
+    /// It counts with the object.
+    is_buffer_alone: bool,
+    is_buffer_told: bool,
+    dict: u64,
+    is_dict_told: bool,
 }
 
 pub struct Walk<'a, G> {
@@ -99,8 +102,8 @@ pub struct Walk<'a, G> {
     pub(crate) walked: Walked,
     pub(crate) pass: Pass,
     looked: u64,
-    /// Of the object at hand: its buffer, or 0, and whether its `tp_traverse` has told of it.
-    buffer: Buffer,
+    /// Of the object at hand.
+    parts: Parts,
     /// All objects, where they are needed a second time.
     pub(crate) index: Option<Index>,
     /// Who leads to each of them.
@@ -134,7 +137,7 @@ impl<'a, G: Ground> Walk<'a, G> {
             walked,
             pass: Pass::Meet,
             looked: 0,
-            buffer: Buffer::default(),
+            parts: Parts::default(),
             index: None,
             parents: None,
             cycles: None,
@@ -373,20 +376,24 @@ impl<'a, G: Ground> Walk<'a, G> {
             }
             let objects = self.plan.objects;
             let buffer = buffer_of(object, facts.kind, &objects);
-            let is_alone = buffer != 0 && is_alone(buffer, objects.minor);
-            self.buffer = Buffer { object: buffer, is_alone, is_told: false };
+            let is_buffer_alone = buffer != 0 && is_alone(buffer, objects.minor);
+            let dict = dict_of(object, &facts, objects.minor);
+            self.parts = Parts { buffer, is_buffer_alone, dict, ..Parts::default() };
             if is_gc && facts.traverse != 0 {
                 type Visit<G> = unsafe extern "C" fn(*mut c_void, *mut Walk<'_, G>) -> c_int;
                 type Traverse<G> = unsafe extern "C" fn(*mut c_void, Visit<G>, *mut Walk<'_, G>) -> c_int;
                 let traverse = core::mem::transmute::<u64, Traverse<G>>(facts.traverse);
                 traverse(core::ptr::with_exposed_provenance_mut(object as usize), visit::<G>, &raw mut *self);
             }
-            let is_told = core::mem::take(&mut self.buffer).is_told;
+            let told = core::mem::take(&mut self.parts);
             if !self.looks_at_owned() {
                 return;
             }
-            if !is_alone && !is_told {
+            if !is_buffer_alone && !told.is_buffer_told {
                 self.meet(buffer);
+            }
+            if !told.is_dict_told {
+                self.meet(dict);
             }
             each_owned(object, &facts, &objects, &mut |owned| match owned {
                 Owned::Object(object) => self.meet(object),
@@ -452,9 +459,10 @@ unsafe extern "C" fn visit<G: Ground>(object: *mut c_void, walk: *mut Walk<'_, G
     // SAFETY: the walk waits for `tp_traverse`, so nobody else uses it.
     let walk = unsafe { &mut *walk };
     let object = object.expose_provenance() as u64;
-    if object == walk.buffer.object {
-        walk.buffer.is_told = true;
-        if walk.buffer.is_alone {
+    walk.parts.is_dict_told |= object == walk.parts.dict;
+    if object == walk.parts.buffer {
+        walk.parts.is_buffer_told = true;
+        if walk.parts.is_buffer_alone {
             return 0;
         }
     }
