@@ -174,24 +174,49 @@ unsafe fn bytes_of(dtype: u64) -> u64 {
 /// # Safety
 /// A dtype that is alive.
 unsafe fn structure_of(dtype: u64) -> Option<Structure> {
-    /// Bytes of a dtype, by numpy's version.
-    const NUMPY_1: u64 = 96;
-    const NUMPY_2: u64 = 120;
     const HAS_OBJECTS: u8 = 1;
     // SAFETY: a dtype of this number and size has these fields. That of an extension may have the size, and fields of its own there.
     unsafe {
         if half(dtype + TYPE_NUMBER) != OF_STRUCTURES {
             return None;
         }
-        let (flags, bytes, subarray) = match word(word(dtype + TYPE) + TYPE_BASIC_SIZE) {
-            NUMPY_1 => (27, u64::from(half(dtype + 32)), 40),
-            NUMPY_2 => (32, word(dtype + 40), 88),
-            _ => return None,
-        };
+        let (bytes, flags, subarray) = layout_of(dtype)?;
         if byte(dtype + flags) & HAS_OBJECTS == 0 {
             return None;
         }
         Some(Structure { bytes, subarray: word(dtype + subarray), fields: word(dtype + subarray + 8) })
+    }
+}
+
+/// How many bytes a value takes, where a dtype has its flags and, if it is `numpy.void`, its subarray.
+///
+/// # Safety
+/// A dtype that is alive.
+unsafe fn layout_of(dtype: u64) -> Option<(u64, u64, u64)> {
+    /// Bytes of a dtype, by numpy's version.
+    const NUMPY_1: u64 = 96;
+    const NUMPY_2: u64 = 120;
+    // SAFETY: as the caller promises.
+    unsafe {
+        match word(word(dtype + TYPE) + TYPE_BASIC_SIZE) {
+            NUMPY_1 => Some((u64::from(half(dtype + 32)), 27, 40)),
+            NUMPY_2 => Some((word(dtype + 40), 32, 88)),
+            _ => None,
+        }
+    }
+}
+
+/// Of the one value that an array without dimensions has; 0: genba does not know.
+///
+/// # Safety
+/// `array` is an array of numpy's that is alive.
+pub unsafe fn value_bytes(array: u64) -> u64 {
+    // SAFETY: as the caller promises.
+    unsafe {
+        match word(array + DTYPE) {
+            0 => 0,
+            dtype => layout_of(dtype).map_or(0, |(bytes, ..)| bytes),
+        }
     }
 }
 
@@ -216,7 +241,7 @@ pub(crate) mod tests {
         memory.as_ptr().expose_provenance() as u64
     }
 
-    fn class(basic_bytes: u64, flags: u64) -> u64 {
+    pub fn class(basic_bytes: u64, flags: u64) -> u64 {
         made(24, &[(TYPE_BASIC_SIZE, basic_bytes), (TYPE_FLAGS, flags)])
     }
 

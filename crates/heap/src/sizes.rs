@@ -3,6 +3,7 @@
 //! Sources: CPython 3.11.7 to 3.15.2, Objects/{dict,list,set,unicode,long,type,gen,frame}object.c; numpy 2.5 ndarraytypes.h.
 
 use crate::classes::{Facts, Kind};
+use crate::elements::value_bytes;
 use crate::layout::{
     FLAG_HEAP_TYPE, FLAG_INLINE_VALUES, FLAG_MANAGED_DICT, MEMBER_BYTES, Objects, SIZE, TYPE, TYPE_FLAGS,
 };
@@ -220,8 +221,7 @@ unsafe fn type_bytes(object: u64, facts: &Facts, objects: &Objects) -> u64 {
     }
 }
 
-/// `PyArrayObject_fields`: data, number of dimensions, dimensions, strides, base, descr, flags. The one element of an array without
-/// dimensions is not counted.
+/// `PyArrayObject_fields`: data, number of dimensions, dimensions, strides, base, descr, flags.
 unsafe fn array_bytes(object: u64) -> u64 {
     const OWNS_DATA: u32 = 4;
     // SAFETY: an array has these fields, and so many dimensions and strides.
@@ -229,6 +229,7 @@ unsafe fn array_bytes(object: u64) -> u64 {
         let dimensions = u64::from(half(object + 24)).min(64);
         let mut data = 0;
         if half(object + 64) & OWNS_DATA != 0 {
+            data = if dimensions == 0 { value_bytes(object) } else { 0 };
             for place in 0..dimensions {
                 let length = word(word(object + 32) + 8 * place);
                 let stride = word(word(object + 40) + 8 * place).cast_signed().unsigned_abs();
@@ -284,4 +285,24 @@ impl Entries {
 pub unsafe fn is_exactly(object: u64, class: u64) -> bool {
     // SAFETY: as the caller promises.
     unsafe { word(object + TYPE) == class }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::array_bytes;
+    use crate::elements::tests::{class, made};
+    use crate::layout::TYPE;
+
+    #[test]
+    fn an_array_without_dimensions_has_one_value() {
+        // Bytes of a dtype, and where it says how many a value takes; the last one is of a numpy that nobody knows.
+        for (dtype_bytes, place, expected) in [(96, 32, 5_000), (120, 40, 5_000), (104, 40, 0)] {
+            let dtype = made(15, &[(TYPE, class(dtype_bytes, 0)), (place, 5_000)]);
+            for (flags, expected) in [(4, expected), (0, 0)] {
+                let array = made(9, &[(56, dtype), (64, flags)]);
+                // SAFETY: memory as numpy has it.
+                assert_eq!(unsafe { array_bytes(array) }, expected, "{dtype_bytes} {flags}");
+            }
+        }
+    }
 }
