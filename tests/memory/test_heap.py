@@ -281,6 +281,26 @@ def test_dicts_of_attributes_are_counted(workshop: Workshop) -> None:
         assert program.end() == {}
 
 
+@on("3.11", "3.13", "3.14", "3.15")
+def test_objects_in_members_of_classes_in_c_are_counted(workshop: Workshop) -> None:
+    """The collector does not know these classes, or their `tp_traverse` says nothing of what cannot lead back."""
+    text = (
+        "import bz2, os, sys, zlib\nos.mkdir('many')\nfor number in range(500): open(f'many/file{number}', 'w').close()\n"
+        "packed, twice = zlib.compress(b'x'), bz2.compress(b'x')\nprint('ready', flush=True)\nsys.stdin.readline()\n"
+        "entries = list(os.scandir('many'))\nstates = [entry.stat() for entry in entries[:100]] and None\n"
+        "inflaters = [zlib.decompressobj() for _ in range(300)] + [bz2.BZ2Decompressor() for _ in range(200)]\n"
+        "for one in inflaters[:300]: one.decompress(packed + b'rest' * 50)\nfor one in inflaters[300:]: one.decompress(twice + b'rest' * 50)\n"
+        "print('more', flush=True)\nsys.stdin.readline()\nprint('{}')\n"
+    )
+    with started(workshop, workshop.write("members.py", text)) as program:
+        found = grown(program)
+        # The bz2 of 3.15 has no members.
+        unused = 500 if workshop.interpreter.minor_number < 15 else 300
+        assert 1_000 <= found["builtins.str"] < 1_010 and unused <= found["builtins.bytes"] < unused + 10, found
+        assert (found["posix.DirEntry"], found["os.stat_result"]) == (500, 100)
+        assert program.end() == {}
+
+
 def test_a_collection_is_run_where_one_is_asked_for(workshop: Workshop) -> None:
     program_file = workshop.write(
         "garbage.py",

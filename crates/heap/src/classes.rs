@@ -4,16 +4,19 @@
 
 use crate::ground::{Ground, NoMemory};
 use crate::layout::{
-    FLAG_HAVE_GC, FLAG_HEAP_TYPE, FLAG_IMMUTABLE, FLAG_MANAGED_DICT, FLAG_MANAGED_WEAKREF, GC_HEAD_BYTES, TYPE_BASE,
-    TYPE_BASIC_SIZE, TYPE_FLAGS, TYPE_IS_GC, TYPE_ITEM_SIZE, TYPE_NAME, TYPE_TRAVERSE, Types,
+    FLAG_HAVE_GC, FLAG_HEAP_TYPE, FLAG_IMMUTABLE, FLAG_MANAGED_DICT, FLAG_MANAGED_WEAKREF, FLAG_NO_INSTANTIATION,
+    GC_HEAD_BYTES, TYPE_BASE, TYPE_BASIC_SIZE, TYPE_FLAGS, TYPE_IS_GC, TYPE_ITEM_SIZE, TYPE_NAME, TYPE_TRAVERSE, Types,
 };
 use crate::names::c_text;
+use crate::owned::has_members;
 use crate::raw::word;
 
 /// How the objects of a class are read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     Other,
+    /// Nothing but the members of its class in C says what it refers to.
+    Members,
     Str,
     Int,
     Bytes,
@@ -48,6 +51,9 @@ pub enum Kind {
     CData,
     Element,
     Decimal,
+    /// `zlib.decompressobj()`. From 3.14 on the collector knows it, and its `tp_traverse` tells nothing but its class.
+    Inflater,
+    DirEntry,
 }
 
 /// So many classes have a row; objects of all others share one.
@@ -266,7 +272,10 @@ impl Classes {
                 traverse: if has_gc { word(class + TYPE_TRAVERSE) } else { 0 },
                 is_gc: word(class + TYPE_IS_GC),
                 before_bytes: if has_gc { GC_HEAD_BYTES + managed_bytes } else { 0 },
-                kind: self.kind_of(class),
+                kind: match self.kind_of(class) {
+                    Kind::Other if !has_gc && has_members(class) => Kind::Members,
+                    kind => kind,
+                },
             }
         }
     }
@@ -324,14 +333,15 @@ const fn place_of(class: u64) -> usize {
     (class >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15) as usize >> 20
 }
 
-/// Types of extensions have no symbol that could be looked for. The program cannot make a static or an immutable type.
+/// Types of extensions have no symbol that could be looked for. The program cannot make a static type, an immutable one, or one that cannot be
+/// called.
 ///
 /// # Safety
 /// `class` is a type that is alive.
 unsafe fn kind_by_name(class: u64, minor: u8) -> Kind {
     // SAFETY: as the caller promises.
     let (flags, name) = unsafe { (word(class + TYPE_FLAGS), word(class + TYPE_NAME)) };
-    if flags & FLAG_HEAP_TYPE != 0 && flags & FLAG_IMMUTABLE == 0 {
+    if flags & FLAG_HEAP_TYPE != 0 && flags & (FLAG_IMMUTABLE | FLAG_NO_INSTANTIATION) == 0 {
         return Kind::Other;
     }
     let mut text = [0; 40];
@@ -364,13 +374,19 @@ fn kind_by_size(name: &[u8], basic_bytes: u64, minor: u8) -> Kind {
         (b"_ctypes._CData", 96) => Kind::CData,
         (b"xml.etree.ElementTree.Element", 56) => Kind::Element,
         (b"decimal.Decimal", 104) => Kind::Decimal,
+        (b"zlib.Decompress", 168) => Kind::Inflater,
+        (b"posix.DirEntry", 72) => Kind::DirEntry,
         _ => Kind::Other,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, kind_by_size};
+    use super::{Kind, kind_by_name, kind_by_size};
+    use crate::elements::tests::made;
+    use crate::layout::{
+        FLAG_HEAP_TYPE, FLAG_IMMUTABLE, FLAG_NO_INSTANTIATION, TYPE_BASIC_SIZE, TYPE_FLAGS, TYPE_NAME,
+    };
 
     #[test]
     fn a_class_of_another_size_is_not_believed() {
@@ -379,5 +395,20 @@ mod tests {
         assert_eq!(kind_by_size(b"_io.StringIO", 120, 13), Kind::Other);
         assert_eq!(kind_by_size(b"_queue.SimpleQueue", 56, 11), Kind::Other);
         assert_eq!(kind_by_size(b"array.arrays", 64, 13), Kind::Other);
+    }
+
+    #[test]
+    fn a_name_that_the_program_can_give_is_not_believed() {
+        let name = c"zlib.Decompress".as_ptr().expose_provenance() as u64;
+        for (flags, expected) in [
+            (0, Kind::Inflater),
+            (FLAG_HEAP_TYPE | FLAG_IMMUTABLE, Kind::Inflater),
+            (FLAG_HEAP_TYPE | FLAG_NO_INSTANTIATION, Kind::Inflater),
+            (FLAG_HEAP_TYPE, Kind::Other),
+        ] {
+            let class = made(24, &[(TYPE_NAME, name), (TYPE_BASIC_SIZE, 168), (TYPE_FLAGS, flags)]);
+            // SAFETY: memory as CPython has it.
+            assert_eq!(unsafe { kind_by_name(class, 14) }, expected, "{flags:x}");
+        }
     }
 }

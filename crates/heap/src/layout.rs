@@ -58,6 +58,8 @@ pub const TYPE_BASIC_SIZE: u64 = 32;
 pub const TYPE_ITEM_SIZE: u64 = 40;
 pub const TYPE_FLAGS: u64 = 168;
 pub const TYPE_TRAVERSE: u64 = 184;
+pub const TYPE_WEAK_REFERENCES: u64 = 208;
+pub const TYPE_MEMBERS: u64 = 240;
 pub const TYPE_BASE: u64 = 256;
 pub const TYPE_DICT: u64 = 264;
 pub const TYPE_DICT_OFFSET: u64 = 288;
@@ -67,6 +69,10 @@ pub const TYPE_MRO: u64 = 344;
 pub const TYPE_CACHE: u64 = 352;
 /// `PyMemberDef`, of which a heap type has one for each slot.
 pub const MEMBER_BYTES: u64 = 40;
+pub const MEMBER_TYPE: u64 = 8;
+pub const MEMBER_OFFSET: u64 = 16;
+/// `PyMemberDef.type`: `_Py_T_OBJECT`, `Py_T_OBJECT_EX`.
+pub const MEMBERS_OF_OBJECTS: [u32; 2] = [6, 16];
 /// In front of an object that the collector knows: next, previous.
 pub const GC_HEAD_BYTES: u64 = 16;
 
@@ -76,6 +82,7 @@ pub const MANAGED_DICT: u64 = 24;
 pub const FLAG_INLINE_VALUES: u64 = 1 << 2;
 pub const FLAG_MANAGED_WEAKREF: u64 = 1 << 3;
 pub const FLAG_MANAGED_DICT: u64 = 1 << 4;
+pub const FLAG_NO_INSTANTIATION: u64 = 1 << 7;
 pub const FLAG_IMMUTABLE: u64 = 1 << 8;
 pub const FLAG_HEAP_TYPE: u64 = 1 << 9;
 pub const FLAG_HAVE_GC: u64 = 1 << 14;

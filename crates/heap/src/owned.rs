@@ -3,9 +3,12 @@
 
 use crate::classes::{Facts, Kind};
 use crate::elements::Elements;
-use crate::layout::{FLAG_HEAP_TYPE, FLAG_INLINE_VALUES, FLAG_MANAGED_DICT, MANAGED_DICT, Objects};
-use crate::layout::{TYPE_BASE, TYPE_BASES, TYPE_CACHE, TYPE_DICT, TYPE_FLAGS, TYPE_MRO};
-use crate::raw::{byte, word};
+use crate::layout::{
+    FLAG_HEAP_TYPE, FLAG_INLINE_VALUES, FLAG_MANAGED_DICT, MANAGED_DICT, Objects, TYPE_WEAK_REFERENCES,
+};
+use crate::layout::{MEMBER_BYTES, MEMBER_OFFSET, MEMBER_TYPE, MEMBERS_OF_OBJECTS, TYPE_MEMBERS};
+use crate::layout::{TYPE_BASE, TYPE_BASES, TYPE_BASIC_SIZE, TYPE_CACHE, TYPE_DICT, TYPE_FLAGS, TYPE_MRO};
+use crate::raw::{byte, half, word};
 use crate::sizes::entries_of;
 
 /// A table of keys that several instances share, or an object.
@@ -26,6 +29,10 @@ const TIME_ZONE: u64 = 32;
 /// Offset and name of a fixed time zone.
 const ZONE_FIELDS: [u64; 2] = [16, 24];
 const ARRAY_FIELDS: [u64; 2] = [48, 56];
+/// Unused data, unconsumed tail, dictionary: Modules/zlibmodule.c.
+const INFLATER_FIELDS: [u64; 3] = [128, 136, 152];
+/// Name, path, and what `stat` said, of the file and of a link: Modules/posixmodule.c.
+const ENTRY_FIELDS: [u64; 4] = [16, 24, 32, 40];
 
 /// The dict of an instance's attributes, if it has one beside the room for them in itself; 0: it has none.
 /// `PyObject_VisitManagedDict` of 3.13 and 3.14 told the attributes in that room and not the dict, until gh-130327 was mended in March 2026;
@@ -74,7 +81,64 @@ pub unsafe fn each_owned(object: u64, facts: &Facts, objects: &Objects, found: &
                 ARRAY_FIELDS.into_iter().for_each(&mut field);
                 Elements { minor: objects.minor, found: |element| found(Owned::Object(element)) }.each(object);
             }
+            Kind::Inflater => INFLATER_FIELDS.into_iter().for_each(field),
+            Kind::DirEntry => ENTRY_FIELDS.into_iter().for_each(field),
+            Kind::Members => each_member(facts.class, &mut field),
             _ => {}
+        }
+    }
+}
+
+/// Whether a class or one before it has members that are objects.
+///
+/// # Safety
+/// `class` is a type that is alive.
+pub unsafe fn has_members(class: u64) -> bool {
+    let mut has_any = false;
+    // SAFETY: as the caller promises.
+    unsafe { each_member(class, &mut |_| has_any = true) };
+    has_any
+}
+
+/// Where the objects of a class have members that are objects: each place once, under however many names. Not the list of weak references, which
+/// belong to others.
+///
+/// # Safety
+/// `class` is a type that is alive.
+unsafe fn each_member(class: u64, found: &mut impl FnMut(u64)) {
+    const HEADER: u64 = 16;
+    const BASES_MAX: usize = 64;
+    const LISTED_MAX: u64 = 1 << 10;
+    const MEMBERS_MAX: usize = 32;
+    let (mut places, mut len) = ([0; MEMBERS_MAX], 0);
+    // SAFETY: a type has these fields, and members up to one without a name; a base of a living type lives.
+    unsafe {
+        let (bytes, weak_references) = (word(class + TYPE_BASIC_SIZE), word(class + TYPE_WEAK_REFERENCES));
+        let mut base = class;
+        for _ in 0..BASES_MAX {
+            if base == 0 {
+                return;
+            }
+            let first = word(base + TYPE_MEMBERS);
+            for number in 0..if first == 0 { 0 } else { LISTED_MAX } {
+                let member = first + number * MEMBER_BYTES;
+                if word(member) == 0 {
+                    break;
+                }
+                let place = word(member + MEMBER_OFFSET);
+                let is_within = (HEADER..bytes).contains(&place) && place + 8 <= bytes && place.is_multiple_of(8);
+                let is_object = MEMBERS_OF_OBJECTS.contains(&half(member + MEMBER_TYPE)) && place != weak_references;
+                if is_within
+                    && is_object
+                    && !places.iter().take(len).any(|known| *known == place)
+                    && let Some(slot) = places.get_mut(len)
+                {
+                    *slot = place;
+                    len += 1;
+                    found(place);
+                }
+            }
+            base = word(base + TYPE_BASE);
         }
     }
 }
@@ -98,10 +162,13 @@ unsafe fn dict_keys(object: u64, found: &mut impl FnMut(Owned)) {
 
 #[cfg(test)]
 mod tests {
-    use super::dict_of;
+    use super::{Owned, dict_of, each_owned, has_members};
     use crate::classes::{Facts, Kind};
     use crate::elements::tests::made;
-    use crate::layout::{FLAG_INLINE_VALUES, FLAG_MANAGED_DICT};
+    use crate::layout::{
+        FLAG_INLINE_VALUES, FLAG_MANAGED_DICT, MEMBER_BYTES, MEMBER_OFFSET, MEMBER_TYPE, TYPE_BASE, TYPE_BASIC_SIZE,
+        TYPE_MEMBERS, TYPE_WEAK_REFERENCES, of,
+    };
 
     fn facts(class: u64, flags: u64, kind: Kind) -> Facts {
         Facts { class, flags, basic_bytes: 16, item_bytes: 0, traverse: 0, is_gc: 0, before_bytes: 0, kind }
@@ -116,5 +183,42 @@ mod tests {
         assert_eq!((found(&both, 13), found(&both, 15)), (77, 77));
         // In earlier versions there are other things in this place, and `tp_traverse` tells a dict that is there alone.
         assert_eq!((found(&both, 12), found(&facts(0, FLAG_MANAGED_DICT, Kind::Other), 13)), (0, 0));
+    }
+
+    /// A class with members: the type and the place of each.
+    fn class(base: u64, bytes: u64, members: &[(u64, u64)]) -> u64 {
+        let fields = members.iter().enumerate().flat_map(|(number, (kind, place))| {
+            let member = MEMBER_BYTES * number as u64;
+            [(member, 1), (member + MEMBER_TYPE, *kind), (member + MEMBER_OFFSET, *place)]
+        });
+        let listed = made(5 * (members.len() + 1), &fields.collect::<Vec<_>>());
+        let weak_references = 40;
+        let type_fields = [
+            (TYPE_BASIC_SIZE, bytes),
+            (TYPE_WEAK_REFERENCES, weak_references),
+            (TYPE_MEMBERS, listed),
+            (TYPE_BASE, base),
+        ];
+        made(64, &type_fields)
+    }
+
+    #[test]
+    fn members_that_are_objects_are_found_once() {
+        let (number, object, set) = (1, 6, 16);
+        let base = class(0, 32, &[(object, 16), (number, 24)]);
+        // One place with two names, the base's place again, weak references, one beyond the end, one in the header, one at an odd place.
+        let members =
+            [(set, 32), (object, 32), (object, 16), (object, 40), (object, 56), (object, 52), (object, 8), (set, 20)];
+        let derived = class(base, 56, &[members.as_slice(), &[(set, 48)]].concat());
+        let holder = made(8, &[(16, 100), (24, 200), (32, 300), (40, 400), (48, 0), (56, 500)]);
+        let mut found = vec![];
+        let mut tell = |owned| found.push(owned);
+        let facts = facts(derived, 0, Kind::Members);
+        // SAFETY: memory as CPython has it.
+        unsafe { each_owned(holder, &facts, &of(13).unwrap(), &mut tell) };
+        assert_eq!(found, [Owned::Object(300), Owned::Object(100), Owned::Object(0)]);
+        // SAFETY: as above.
+        let has_any = |class| unsafe { has_members(class) };
+        assert!(has_any(base) && has_any(class(base, 32, &[])) && !has_any(class(0, 32, &[(number, 16)])));
     }
 }

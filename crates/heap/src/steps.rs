@@ -8,6 +8,7 @@ use crate::classes::{Facts, Kind};
 use crate::layout::{
     FLAG_HEAP_TYPE, FLAG_INLINE_VALUES, FLAG_MANAGED_DICT, Frames, MANAGED_DICT, MEMBER_BYTES, Objects, SIZE,
 };
+use crate::layout::{MEMBER_OFFSET, MEMBER_TYPE, MEMBERS_OF_OBJECTS, TYPE_MEMBERS};
 use crate::layout::{TYPE, TYPE_BASE, TYPE_BASIC_SIZE, TYPE_DICT, TYPE_DICT_OFFSET, TYPE_FLAGS, TYPE_NAME, Types};
 use crate::names::{c_text, utf8_of};
 use crate::raw::{byte, half, word};
@@ -242,7 +243,6 @@ impl Names<'_> {
 
     /// A member of `__slots__`, of the class or of one before it.
     unsafe fn slot(&self, holder: u64, class: u64, held: u64, name: &mut [u8; STEP_BYTES]) -> Option<usize> {
-        const MEMBER_OFFSET: u64 = 16;
         let mut base = class;
         // SAFETY: a heap type has members behind it, as many as its size says; a base of a living type lives.
         unsafe {
@@ -256,7 +256,7 @@ impl Names<'_> {
                         let member = first + place * MEMBER_BYTES;
                         let offset = word(member + MEMBER_OFFSET);
                         if offset.is_multiple_of(8)
-                            && MEMBERS_OF_OBJECTS.contains(&half(member + 8))
+                            && MEMBERS_OF_OBJECTS.contains(&half(member + MEMBER_TYPE))
                             && offset + 8 <= word(class + TYPE_BASIC_SIZE)
                             && word(holder + offset) == held
                         {
@@ -298,8 +298,8 @@ impl Names<'_> {
                 if word(member) == 0 {
                     break;
                 }
-                let is_object = MEMBERS_OF_OBJECTS.contains(&half(member + 8));
-                if is_object && word(holder + word(member + 16)) == held {
+                let is_object = MEMBERS_OF_OBJECTS.contains(&half(member + MEMBER_TYPE));
+                if is_object && word(holder + word(member + MEMBER_OFFSET)) == held {
                     return Some(c_text(word(member), name));
                 }
             }
@@ -362,11 +362,8 @@ impl Names<'_> {
 /// Of a frame object.
 const FRAME_OBJECT_BACK: u64 = 16;
 const FRAME_OBJECT_FRAME: u64 = 24;
-/// Of a type: its members in C, and whether its objects are exceptions.
-const TYPE_MEMBERS: u64 = 240;
+/// Of a type: its objects are exceptions.
 const FLAG_EXCEPTION: u64 = 1 << 30;
-/// `PyMemberDef.type`: `_Py_T_OBJECT`, `Py_T_OBJECT_EX`.
-const MEMBERS_OF_OBJECTS: [u32; 2] = [6, 16];
 /// Its offset and its name.
 type Field = (u64, &'static [u8]);
 /// Fields that are no members of their types: `PyBaseExceptionObject`, and by the names of types.

@@ -95,7 +95,7 @@ impl<G: Ground> Walk<'_, G> {
 /// `class` is a type that is alive, or 0.
 pub(crate) unsafe fn has_more<G: Ground>(walk: &Walk<'_, G>, class: u64, kind: Kind) -> bool {
     const BASES_MAX: usize = 64;
-    if kind != Kind::Other {
+    if !matches!(kind, Kind::Other | Kind::Members) {
         return false;
     }
     let method = walk.plan().types.method_descriptor;
