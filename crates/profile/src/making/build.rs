@@ -156,7 +156,9 @@ fn build(recording: &Recording, additions: &Additions, mut depth: Depth) -> Prof
                 process
             }
             None => {
-                row.parent = parent_of(stored, &index_of, &profile);
+                let forked_of = forked_of(stored, &index_of);
+                row.is_forked = forked_of.is_some();
+                row.parent = forked_of.or_else(|| parent_of(stored, &profile));
                 row.exec_of = exec_of(&row, &profile);
                 profile.processes.push(row)
             }
@@ -252,15 +254,18 @@ fn segment_of(stored: &Stored, index_of: &HashMap<ProcessKey, ProcessIndex>) -> 
     index_of.get(&key).copied()
 }
 
-/// By the key of the parent where the agent knew it, else by its pid.
-fn parent_of(stored: &Stored, index_of: &HashMap<ProcessKey, ProcessIndex>, profile: &Profile) -> Option<ProcessIndex> {
-    let start = stored.start()?;
-    let by_key = ProcessKey::try_from(start.parent_key.as_slice()).ok().and_then(|key| index_of.get(&key).copied());
-    by_key.or_else(|| {
-        let mut processes = profile.processes.enumerate().rev();
-        let parent = processes.find(|(_, process)| process.pid == Some(start.parent_pid));
-        parent.map(|(index, _)| index)
-    })
+/// By the key of the parent, which only a forked child knows.
+fn forked_of(stored: &Stored, index_of: &HashMap<ProcessKey, ProcessIndex>) -> Option<ProcessIndex> {
+    let key = ProcessKey::try_from(stored.start()?.parent_key.as_slice()).ok()?;
+    index_of.get(&key).copied()
+}
+
+/// By the pid of the parent.
+fn parent_of(stored: &Stored, profile: &Profile) -> Option<ProcessIndex> {
+    let parent_pid = stored.start()?.parent_pid;
+    let mut processes = profile.processes.enumerate().rev();
+    let (index, _) = processes.find(|(_, process)| process.pid == Some(parent_pid))?;
+    Some(index)
 }
 
 /// An earlier image of the same pid whose CPU this one's clock goes on from.

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use crate::tables::own_code::event_loop::EventLoop;
 use crate::tables::own_code::own_code;
 use crate::tables::profile::{
-    Collection, FileIndex, FrameIndex, FunctionIndex, Home, MarkKind, NodeIndex, ProcessIndex, Profile, Reason,
+    Collection, Collector, FileIndex, FrameIndex, FunctionIndex, Home, MarkKind, NodeIndex, ProcessIndex, Profile,
+    Reason,
 };
 
 /// Sums over some collections.
@@ -126,12 +127,34 @@ pub fn summary(profile: &Profile) -> Option<Summary> {
     summary.by_place.sort_by_key(|(_, sum)| std::cmp::Reverse(sum.pause_ns));
     for collector in &profile.collectors {
         summary.wall_ns = summary.wall_ns.saturating_add(profile.processes[collector.process].wall_ns);
-        summary.before = summary.before.saturating_add(collector.before.iter().sum());
         summary.lost = summary.lost.saturating_add(collector.lost);
         summary.is_incremental |= collector.is_incremental;
     }
+    summary.before = before(profile);
     summary.advice = advice(profile);
     Some(summary)
+}
+
+/// How many are in no row because they ran before the first one that could be recorded. A forked child counts on from its parent's, and
+/// these are in the parent's rows, or among those that the parent counts as not recorded.
+fn before(profile: &Profile) -> u64 {
+    let count = |collector: &Collector| collector.before.iter().fold(0_u64, |sum, count| sum.saturating_add(*count));
+    let mut begun_ns: BTreeMap<ProcessIndex, Vec<u64>> = BTreeMap::new();
+    for row in &profile.collections {
+        begun_ns.entry(row.process).or_default().push(row.at_ns);
+    }
+    begun_ns.values_mut().for_each(|begun_ns| begun_ns.sort_unstable());
+    let collector_of: BTreeMap<ProcessIndex, &Collector> =
+        profile.collectors.iter().map(|collector| (collector.process, collector)).collect();
+    let inherited = |collector: &Collector| {
+        let process = &profile.processes[collector.process];
+        let parent = collector_of.get(&process.parent.filter(|_| process.is_forked)?)?;
+        let rows = begun_ns.get(&parent.process).map_or(0, |of| of.partition_point(|at_ns| *at_ns < process.start_ns));
+        Some(count(parent).saturating_add(parent.lost).saturating_add(rows as u64))
+    };
+    profile.collectors.iter().fold(0, |sum, collector| {
+        sum.saturating_add(count(collector).saturating_sub(inherited(collector).unwrap_or(0)))
+    })
 }
 
 /// A threshold up to here is one that somebody would set.
@@ -210,7 +233,7 @@ fn round_up(number: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tables::profile::{Collector, Mark, Process};
+    use crate::tables::profile::{Mark, Process};
 
     fn row(reason: Reason, generation: u32, pause_ns: u64, collected: u64) -> Collection {
         Collection {
@@ -320,6 +343,32 @@ mod tests {
         let is_of_garbage = |one: &Advice| matches!(one, Advice::BetweenRequests { .. } | Advice::BreakCycles { .. });
         assert!(!hardly_any.iter().any(is_of_garbage));
         assert_eq!(advice(&profile(vec![row(Reason::Explicit, 2, 30, 0)])), []);
+    }
+
+    /// A child of the first process, which began when that had run for 100 ns.
+    fn child(profile: &mut Profile, is_forked: bool, before: u64) -> ProcessIndex {
+        let parent = Some(ProcessIndex::new(0));
+        let process = profile.processes.push(Process { parent, is_forked, start_ns: 100, ..Process::default() });
+        let collector = Collector { process, before: vec![before], lost: 0, is_incremental: false };
+        profile.collectors.push(collector);
+        process
+    }
+
+    #[test]
+    fn what_a_forked_child_inherits_is_counted_once() {
+        let at = |at_ns| Collection { at_ns, ..row(Reason::Explicit, 0, 10, 0) };
+        // 6 before the first that could be recorded, 3 rows and 2 lost ones before the fork.
+        let mut profile = profile(vec![at(0), at(1), at(99), at(100)]);
+        child(&mut profile, true, 11);
+        let second = child(&mut profile, true, 11);
+        assert_eq!(summary(&profile).unwrap().before, 6);
+        let third = child(&mut profile, true, 11);
+        profile.processes[third].parent = Some(second);
+        assert_eq!(summary(&profile).unwrap().before, 6);
+        // Two of its own, before genba could record them there; and those of a program that was started.
+        child(&mut profile, true, 13);
+        child(&mut profile, false, 4);
+        assert_eq!(summary(&profile).unwrap().before, 12);
     }
 
     #[test]

@@ -141,6 +141,8 @@ pub struct HeapClass {
 pub struct Process {
     pub pid: Option<u32>,
     pub parent: Option<ProcessIndex>,
+    /// It began as a copy of its parent, which is in the recording.
+    pub is_forked: bool,
     pub python: Option<String>,
     pub executable: Option<String>,
     pub argv: Vec<String>,

@@ -315,4 +315,24 @@ fn hits_are_what_counted_bytes_touched() {
     recording.blocks[0].block.weights.push(proto::Weights { node: nodes, ..Default::default() });
     let hits = hits(&recording);
     assert_eq!((hits.modules.len(), hits.files.len()), (1, 1));
+
+/// A forked child knows the key of its parent; what was started anew knows its pid alone.
+#[test]
+fn a_forked_child_is_told_from_a_program_that_was_started() {
+    let mut recording = notation::recording(
+        "
+        process 7 3.13.0
+        f@a.py:1 x1
+        process 8 3.13.0 parent=7
+        f@a.py:1 x1
+        process 9 3.13.0 parent=7
+        f@a.py:1 x1
+        ",
+    );
+    let of_child = |read: &&mut genba_format::ReadBlock| read.header.process_key == [8; 16];
+    let child = recording.blocks.iter_mut().find(of_child).and_then(|read| read.block.start.as_mut()).unwrap();
+    child.parent_key = vec![7; 16];
+    let profile = built(&recording);
+    let parents: Vec<_> = profile.processes.iter().map(|row| (row.pid, row.parent.is_some(), row.is_forked)).collect();
+    assert_eq!(parents, [(Some(7), false, false), (Some(8), true, true), (Some(9), true, false)]);
 }
