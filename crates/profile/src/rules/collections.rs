@@ -2,7 +2,7 @@
 //! Owns: the sums, the place of a collection, the advice. Never: says what caused a collection: from CPython 3.12 on it runs where the
 //! interpreter's loop next looks, which is behind the allocation that made it due. Keeps: each advice follows from numbers of the recording.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::tables::own_code::event_loop::EventLoop;
 use crate::tables::own_code::own_code;
@@ -57,7 +57,7 @@ pub enum Advice {
     BetweenRequests { collections: u64, pause_ns: u64, longest_ns: u64, collected: u64 },
     /// Cycles that the program makes all the time can be broken instead.
     BreakCycles { collected: u64 },
-    /// Full collections look at objects that stay, in processes that fork.
+    /// Full collections look at objects that stay, in processes that have forked and in the children.
     Freeze { collections: u64, pause_ns: u64, examined: u64 },
 }
 
@@ -173,25 +173,25 @@ const GARBAGE_ONE_IN: u64 = 100;
 fn advice(profile: &Profile) -> Vec<Advice> {
     let mut own = Sum::default();
     let mut youngs: BTreeMap<ProcessIndex, (u64, u64)> = BTreeMap::new();
-    let mut full = Sum::default();
     for row in profile.collections.iter().filter(|row| row.reason == Reason::Threshold) {
         own.add(row);
         let (young, threshold) = youngs.entry(row.process).or_default();
         *young = young.saturating_add(row.young);
         *threshold = (*threshold).max(row.threshold);
-        if row.generation >= 2 {
-            full.add(row);
-        }
     }
+    let mut advice = if own.collections == 0 { Vec::new() } else { of_threshold(&own, &youngs) };
+    advice.extend(freeze(profile));
+    advice
+}
+
+/// What spares the program those that the interpreter began.
+fn of_threshold(own: &Sum, youngs: &BTreeMap<ProcessIndex, (u64, u64)>) -> Vec<Advice> {
     let mut advice = Vec::new();
-    if own.collections == 0 {
-        return advice;
-    }
     let young = youngs.values().map(|(young, _)| *young).max().unwrap_or(0);
     let threshold = youngs.values().map(|(_, threshold)| *threshold).max().unwrap_or(0);
     // What the counter had reached each time, and once more as much as it may have reached since.
     let enough = round_up(young.saturating_add(threshold));
-    let Sum { collections, pause_ns, longest_ns, collected, .. } = own;
+    let Sum { collections, pause_ns, longest_ns, collected, .. } = *own;
     if enough <= THRESHOLD_MAX {
         let waiting_bytes = collected.saturating_mul(GARBAGE_BYTES);
         advice.push(Advice::Threshold { threshold: enough, collections, pause_ns, young, collected, waiting_bytes });
@@ -207,13 +207,33 @@ fn advice(profile: &Profile) -> Vec<Advice> {
         advice.push(Advice::BetweenRequests { collections, pause_ns, longest_ns, collected });
         advice.push(Advice::BreakCycles { collected });
     }
-    let forks = profile.processes.iter().any(|process| process.parent.is_some());
-    if let Some(examined) = full.examined.filter(|examined| {
-        forks && *examined >= EXAMINED_MIN.saturating_mul(full.collections) && full.collected < *examined / TIMES
-    }) {
-        advice.push(Advice::Freeze { collections: full.collections, pause_ns: full.pause_ns, examined });
-    }
     advice
+}
+
+/// Whoever began them: the full collections of forked children, and of their parents from the first fork on.
+fn freeze(profile: &Profile) -> Option<Advice> {
+    let marked = profile.marks.iter().filter(|mark| mark.kind == MarkKind::Exec).map(|mark| mark.process);
+    let became_another = marked.filter(|process| profile.became_another(*process));
+    // Another program has none of the parent's objects.
+    let left: BTreeSet<ProcessIndex> =
+        profile.processes.iter().filter_map(|process| process.exec_of).chain(became_another).collect();
+    let mut from_ns: BTreeMap<ProcessIndex, u64> = BTreeMap::new();
+    for (index, process) in profile.processes.enumerate() {
+        let Some(parent) = process.parent.filter(|_| process.is_forked && !left.contains(&index)) else { continue };
+        from_ns.insert(index, 0);
+        let of_parent = from_ns.entry(parent).or_insert(process.start_ns);
+        *of_parent = (*of_parent).min(process.start_ns);
+    }
+    let mut full = Sum::default();
+    for row in profile.collections.iter().filter(|row| row.generation >= 2) {
+        if from_ns.get(&row.process).is_some_and(|from_ns| row.at_ns >= *from_ns) {
+            full.add(row);
+        }
+    }
+    let Sum { collections, pause_ns, collected, .. } = full;
+    let examined = full.examined?;
+    let stay = examined >= EXAMINED_MIN.saturating_mul(collections) && collected < examined / TIMES;
+    stay.then_some(Advice::Freeze { collections, pause_ns, examined })
 }
 
 /// 1, 2 or 5 and zeros, above the number.
@@ -373,9 +393,31 @@ mod tests {
 
     #[test]
     fn what_stays_is_frozen_where_processes_fork() {
-        let mut profile = profile(vec![row(Reason::Threshold, 2, 10, 0)]);
-        let parent = Some(ProcessIndex::new(0));
-        profile.processes.push(Process { parent, ..Process::default() });
-        assert!(advice(&profile).contains(&Advice::Freeze { collections: 1, pause_ns: 10, examined: 20_000 }));
+        let full = |process, at_ns, reason| Collection { process, at_ns, ..row(reason, 2, 10, 0) };
+        let parent = ProcessIndex::new(0);
+        let of_parent = |at_ns| full(parent, at_ns, Reason::Threshold);
+        let mut profile = profile(vec![of_parent(20), of_parent(99)]);
+        let freeze =
+            |profile: &Profile| advice(profile).into_iter().find(|advice| matches!(advice, Advice::Freeze { .. }));
+        let other_program = child(&mut profile, false, 0);
+        profile.collections.push(full(other_program, 300, Reason::Threshold));
+        assert_eq!(freeze(&profile), None);
+        let forked = child(&mut profile, true, 0);
+        assert_eq!(freeze(&profile), None);
+        profile.collections.extend([full(forked, 110, Reason::Explicit), of_parent(120)]);
+        let spared = Some(Advice::Freeze { collections: 2, pause_ns: 20, examined: 40_000 });
+        assert_eq!(freeze(&profile), spared);
+        let exec_of = Some(forked);
+        let exec_of = profile.processes.push(Process { exec_of, parent: Some(parent), ..Process::default() });
+        profile.collections.push(full(exec_of, 400, Reason::Explicit));
+        assert_eq!(freeze(&profile), None);
+    }
+
+    #[test]
+    fn collections_that_the_program_asks_for_are_spared_by_freezing_too() {
+        let mut profile = profile(Vec::new());
+        let process = child(&mut profile, true, 0);
+        profile.collections = vec![Collection { process, at_ns: 100, ..row(Reason::Explicit, 2, 10, 0) }];
+        assert_eq!(advice(&profile), [Advice::Freeze { collections: 1, pause_ns: 10, examined: 20_000 }]);
     }
 }

@@ -182,8 +182,8 @@ pub(super) fn advice_words(advice: &Advice) -> String {
             counted(collected, "such object", "such objects")
         ),
         Advice::Freeze { collections, pause_ns, examined } => format!(
-            "{} examined {} objects, and nearly all of them stayed: gc.freeze() before the first fork takes what is \
-             there out of later collections ({} in all) and keeps its pages shared",
+            "after the first fork {} examined {} objects, and nearly all of them stayed: gc.freeze() before that fork \
+             takes what is there out of them ({} in all) and keeps its pages shared",
             counted(collections, "full collection", "full collections"),
             count(examined),
             duration(pause_ns)
