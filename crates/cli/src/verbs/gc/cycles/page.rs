@@ -108,6 +108,9 @@ pub struct Breaks {
     /// Whether each of them alone is enough, or all are needed.
     pub each: bool,
     pub drop: Vec<Drop>,
+    /// What to do where no reference can be dropped.
+    #[serde(default)]
+    pub instead: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -213,16 +216,7 @@ fn is_generator(row: &Row) -> bool {
 
 impl Kind {
     fn of(group: &Cycles, names: &Names) -> Kind {
-        let (each, places) = match Breaking::of(group, |reference| words::is_fixed(reference, names)) {
-            Breaking::Each(places) => (true, places),
-            Breaking::Together(places) => (false, places),
-            Breaking::Unknown => (false, Vec::new()),
-        };
-        let drop = places.into_iter().filter_map(|place| {
-            let reference = group.references.get(place)?;
-            Some(Drop { reference: place, what: words::named(reference, names), how: words::done(reference, names) })
-        });
-        let breaks = Breaks { each, drop: drop.collect() };
+        let breaks = Breaks::of(group, names);
         let mut classes: Vec<Members> = group
             .members
             .iter()
@@ -245,6 +239,31 @@ impl Kind {
 }
 
 impl Breaks {
+    fn of(group: &Cycles, names: &impl Classes) -> Breaks {
+        let is_class = |node: Node| words::is_class(node, &group.references, names);
+        let is_fixed = |reference: &Reference| is_class(reference.from) || words::is_fixed(reference, names);
+        let (each, mut places) = match Breaking::of(group, is_fixed) {
+            Breaking::Each(places) => (true, places),
+            Breaking::Together(places) => (false, places),
+            Breaking::Unknown => (false, Vec::new()),
+        };
+        let at = |place: &usize| group.references.get(*place);
+        let can_be_dropped = |place: &usize| at(place).is_some_and(|reference| !is_fixed(reference));
+        if each && places.iter().any(can_be_dropped) {
+            places.retain(can_be_dropped);
+        }
+        let is_of_class = |place: &usize| at(place).is_some_and(|one| is_class(one.from) || is_class(one.to));
+        let mut fixed = places.iter().filter(|place| !can_be_dropped(place));
+        if fixed.any(is_of_class) {
+            return Breaks { each: false, drop: Vec::new(), instead: Some(words::MAKE_ONCE.to_owned()) };
+        }
+        let drop = places.into_iter().filter_map(|place| {
+            let reference = at(&place)?;
+            Some(Drop { reference: place, what: words::named(reference, names), how: words::done(reference, names) })
+        });
+        Breaks { each, drop: drop.collect(), instead: None }
+    }
+
     /// Their places in `references`. Where each of several is enough, the one that is advised first.
     fn dropped(&self) -> Vec<usize> {
         let count = if self.each { 1 } else { self.drop.len() };
@@ -267,5 +286,79 @@ impl Edge {
             count: reference.count,
             drawn: words::drawn(reference, names),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Breaks, Classes};
+    use crate::verbs::gc::cycles::words::MAKE_ONCE;
+    use genba_heap::found::{Cycles, Node, Reference};
+    use genba_heap::steps::Step;
+
+    struct Names(&'static [&'static str]);
+
+    impl Classes for Names {
+        fn name(&self, row: u64) -> &str {
+            usize::try_from(row).ok().and_then(|row| self.0.get(row)).copied().unwrap_or("object")
+        }
+    }
+
+    /// What to drop, the best first, and what else to do. References: from, step, name, to; classes by their place.
+    fn breaks(names: &'static [&'static str], references: &[(u64, Step, &str, u64)]) -> (Vec<String>, Option<String>) {
+        let node = |row| Node { row, is_attributes: false };
+        let references = references.iter().map(|&(from, step, name, to)| Reference {
+            from: node(from),
+            to: node(to),
+            step,
+            is_many: false,
+            count: 1,
+            name: name.to_owned(),
+        });
+        let breaks = Breaks::of(&Cycles { references: references.collect(), ..Cycles::default() }, &Names(names));
+        (breaks.drop.into_iter().map(|drop| drop.what).collect(), breaks.instead)
+    }
+
+    #[test]
+    fn fields_that_no_program_can_drop_are_not_proposed() {
+        for (class, step, field) in [
+            ("functools.partial", Step::Attribute, "args"),
+            ("slice", Step::Attribute, "stop"),
+            ("property", Step::Attribute, "fget"),
+            ("staticmethod", Step::Attribute, "__func__"),
+            ("types.GenericAlias", Step::Attribute, "__args__"),
+            ("mappingproxy", Step::Plain, ""),
+            ("list_iterator", Step::Plain, ""),
+            ("itertools.chain", Step::Plain, ""),
+            ("map", Step::Plain, ""),
+            ("function", Step::Attribute, "__closure__"),
+        ] {
+            let names: &'static [&'static str] = Box::leak(Box::new([class, "list"]));
+            let found = breaks(names, &[(0, step, field, 1), (1, Step::Item, "", 0)]);
+            assert_eq!(found, (vec!["the list's items".to_owned()], None), "{class}");
+        }
+    }
+
+    #[test]
+    fn attributes_that_a_program_gave_are_proposed() {
+        for class in ["functools.partial", "function", "tree_iterator"] {
+            let names: &'static [&'static str] = Box::leak(Box::new([class, "list"]));
+            let (drop, _) = breaks(names, &[(0, Step::Attribute, "cache", 1), (1, Step::Item, "", 0)]);
+            assert_eq!(drop, [format!("{class}.cache"), "the list's items".to_owned()]);
+        }
+    }
+
+    #[test]
+    fn a_class_is_to_be_made_once() {
+        let made_once = (Vec::new(), Some(MAKE_ONCE.to_owned()));
+        let own = [(0, Step::Plain, "", 1), (1, Step::Item, "", 0)];
+        assert_eq!(breaks(&["type", "tuple"], &own), made_once);
+        let with_slot = [own[0], own[1], (0, Step::Attribute, "a", 2), (2, Step::Attribute, "__objclass__", 0)];
+        // A metaclass of the program's.
+        assert_eq!(breaks(&["Registry", "tuple", "member_descriptor"], &with_slot), made_once);
+        // An object with such a class.
+        let with_object = [own[0], own[1], (0, Step::Attribute, "default", 2), (2, Step::Plain, "", 0)];
+        assert_eq!(breaks(&["type", "tuple", "Node"], &with_object), made_once);
+        assert_eq!(breaks(&["NT", "list"], &[(0, Step::Plain, "", 1), (1, Step::Item, "", 0)]).1, None);
     }
 }

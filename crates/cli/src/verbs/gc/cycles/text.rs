@@ -141,6 +141,9 @@ pub fn held(kind: &Kind) -> Option<String> {
 
 /// What to drop: the reader is told to `break it` so.
 pub fn advice(kind: &Kind) -> Option<String> {
+    if let Some(instead) = &kind.breaks.instead {
+        return Some(instead.clone());
+    }
     let (first, rest) = kind.breaks.drop.split_first()?;
     let whats = || rest.iter().take(OTHERS_MAX).map(|drop| drop.what.as_str());
     Some(match (kind.breaks.each, rest.is_empty()) {

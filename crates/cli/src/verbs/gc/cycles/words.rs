@@ -70,18 +70,62 @@ pub fn named(reference: &Reference, classes: &impl Classes) -> String {
 }
 
 /// Objects of these are as they were made, and what the interpreter made of its own is not the user's to change.
-const FIXED: [&str; 8] =
-    ["tuple", "frozenset", "traceback", "frame", "function", "method", "builtin_function_or_method", "code"];
+const FIXED: [&str; 22] = [
+    "tuple",
+    "frozenset",
+    "slice",
+    "traceback",
+    "frame",
+    "method",
+    "builtin_function_or_method",
+    "method-wrapper",
+    "code",
+    "property",
+    "staticmethod",
+    "classmethod",
+    "getset_descriptor",
+    "member_descriptor",
+    "method_descriptor",
+    "classmethod_descriptor",
+    "wrapper_descriptor",
+    "mappingproxy",
+    "types.GenericAlias",
+    "map",
+    "filter",
+    "zip",
+];
+/// Of these the fields alone: a program can give them attributes, and take these away.
+const FIXED_FIELDS: [(&str, &[&str]); 2] = [
+    ("function", &["__closure__", "__globals__", "__builtins__"]),
+    ("functools.partial", &["func", "args", "keywords"]),
+];
+/// Classes of classes.
+const METACLASSES: [&str; 4] = ["type", "abc.ABCMeta", "enum.EnumType", "enum.EnumMeta"];
+/// Of a class in a cycle: each is in one by its `__mro__`, which no program can drop.
+pub const MAKE_ONCE: &str = "make the class once, outside the function that makes it: a class always refers to itself";
 
 /// Whether the holder stays as it was made.
 pub fn is_fixed(reference: &Reference, classes: &impl Classes) -> bool {
-    reference.step != Step::Local && FIXED.contains(&classes.name(reference.from.row))
+    let name = classes.name(reference.from.row);
+    if let Some((_, fields)) = FIXED_FIELDS.iter().find(|(class, _)| *class == name) {
+        return reference.step != Step::Attribute || fields.contains(&reference.name.as_str());
+    }
+    // CPython's own iterators: those of a program have names for what they hold.
+    let is_iterator = name.ends_with("iterator") || name == "enumerate" || name == "reversed";
+    let is_own_iterator = reference.step == Step::Plain && (is_iterator || name.starts_with("itertools."));
+    reference.step != Step::Local && (is_own_iterator || FIXED.contains(&name))
+}
+
+/// Whether objects of this node are classes: their descriptors name them as `__objclass__`.
+pub fn is_class(node: Node, references: &[Reference], classes: &impl Classes) -> bool {
+    let is_named = |one: &Reference| one.step == Step::Attribute && one.name == "__objclass__" && one.to == node;
+    !node.is_attributes && (METACLASSES.contains(&classes.name(node.row)) || references.iter().any(is_named))
 }
 
 /// How that is done.
 pub fn done(reference: &Reference, classes: &impl Classes) -> String {
     let name = shortened(&reference.name);
-    if reference.step == Step::Item && is_fixed(reference, classes) {
+    if is_fixed(reference, classes) {
         return "it cannot be changed, so do not make it with that object".to_owned();
     }
     match (reference.step, reference.is_many) {
