@@ -221,6 +221,8 @@ def test_what_grew_between_two_looks(workshop: Workshop) -> None:
         assert first.returncode == 0, first.stderr
         again = genba("heap", str(program.pid), "-o", str(before))
         assert again.returncode == 1 and "exists already" in again.stderr and "--force" in again.stderr
+        few = json.loads(genba("heap", str(program.pid), "--limit", "2", "--format", "json").stdout)
+        assert len(few["classes"]) == 2 and few["classes_left_out"] > 2 and few["bytes"] > sum(row["bytes"] for row in few["classes"])
         program.process.stdin.write("\n")
         program.process.stdin.flush()
         assert program.process.stdout.readline() == "more\n"
@@ -229,6 +231,14 @@ def test_what_grew_between_two_looks(workshop: Workshop) -> None:
     assert genba("heap", str(before)).stdout == first.stdout
     assert json.loads(genba("heap", str(before), "--format", "json").stdout) == json.loads(before.read_text())
     assert " more class" in genba("heap", "before.json", "--limit", "2", cwd=before.parent).stdout
+    whole, limited = json.loads(before.read_text()), genba("heap", str(before), "--limit", "2", "--format", "json").stdout
+    assert json.loads(limited) == {**whole, "classes": whole["classes"][:2], "classes_left_out": len(whole["classes"]) - 2}
+    # What lacks some is not compared: they would look like gone.
+    (before.parent / "limited.json").write_text(limited)
+    lacking = genba("heap", "diff", "limited.json", "after.json", cwd=before.parent)
+    assert (lacking.returncode, lacking.stdout) == (1, "") and "--limit left " in lacking.stderr, lacking
+    first_of_all = json.loads(genba("heap", "diff", "before.json", "after.json", "--limit", "1", "--format", "json", cwd=before.parent).stdout)
+    assert len(first_of_all["classes"]) == 1 and first_of_all["classes_left_out"] > 0
     for flags in (["--collect"], ["--fork"], ["--live", "1s"], ["-o", "other.json"]):
         wrong = genba("heap", "before.json", *flags, cwd=before.parent)
         assert (wrong.returncode, wrong.stdout) == (2, "") and wrong.stderr.endswith("hint: genba heap before.json\n"), wrong

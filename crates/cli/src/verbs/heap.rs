@@ -62,9 +62,9 @@ pub struct Arguments {
     #[arg(long, conflicts_with = "collect")]
     live_only: bool,
 
-    /// Show so many classes; 0: all
-    #[arg(long = "limit", alias = "top", value_name = "N", default_value_t = TOP)]
-    top: usize,
+    /// Show so many classes; 0: all. Without it text shows 25, and JSON has all
+    #[arg(long = "limit", alias = "top", value_name = "N")]
+    top: Option<usize>,
 
     /// Look again each time that this has passed, and show what has grown since the first look; until Ctrl-C
     #[arg(long, value_name = "INTERVAL", value_parser = durations::recording_ns, conflicts_with_all = ["output", "format"])]
@@ -126,7 +126,7 @@ pub fn heap(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     print(arguments, &page)?;
     if let Some(every_ns) = arguments.live {
-        growing(&page, arguments.top, Duration::from_nanos(every_ns), &interrupt, || {
+        growing(&page, arguments.top.unwrap_or(TOP), Duration::from_nanos(every_ns), &interrupt, || {
             look(&interpreter::find(pid).map_err(|refusal| refused(&refusal))?)
         })?;
     }
@@ -146,8 +146,8 @@ fn kept(arguments: &Arguments, path: &Path) -> Result<ExitCode, Failure> {
 
 fn print(arguments: &Arguments, page: &page::Page) -> Result<(), Failure> {
     match arguments.format {
-        Format::Text => read::print(&text::text(page, arguments.top)),
-        Format::Json => read::print(&page.json()?),
+        Format::Text => read::print(&text::text(page, arguments.top.unwrap_or(TOP))),
+        Format::Json => read::print(&page.limited(arguments.top.unwrap_or(0)).json()?),
     }
 }
 

@@ -30,9 +30,9 @@ pub struct Arguments {
     #[arg(value_name = "AFTER")]
     after: PathBuf,
 
-    /// Show so many classes; 0: all
-    #[arg(long = "limit", alias = "top", value_name = "N", default_value_t = TOP)]
-    top: usize,
+    /// Show so many classes; 0: all. Without it text shows 25, and JSON has all
+    #[arg(long = "limit", alias = "top", value_name = "N")]
+    top: Option<usize>,
 
     /// What to print
     #[arg(long, value_name = "FORMAT", default_value = "text")]
@@ -61,14 +61,17 @@ struct Changes<'a> {
     bytes_before: u64,
     bytes_after: u64,
     classes: &'a [Change],
+    classes_left_out: usize,
 }
 
 pub fn diff(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let (before, after) = (read_page(&arguments.before)?, read_page(&arguments.after)?);
     let changes = changes(&before, &after);
     match arguments.format {
-        Format::Text => read::print(&text(&before, &after, &changes, arguments.top))?,
+        Format::Text => read::print(&text(&before, &after, &changes, arguments.top.unwrap_or(TOP)))?,
         Format::Json => {
+            let top = arguments.top.filter(|&top| top > 0).unwrap_or(changes.len());
+            let shown = changes.get(..top).unwrap_or(&changes);
             let page = Changes {
                 format: "genba-heap-diff",
                 version: VERSION,
@@ -76,7 +79,8 @@ pub fn diff(arguments: &Arguments) -> Result<ExitCode, Failure> {
                 objects_after: after.objects,
                 bytes_before: before.bytes,
                 bytes_after: after.bytes,
-                classes: &changes,
+                classes: shown,
+                classes_left_out: changes.len() - shown.len(),
             };
             let text = genba_text::json::pretty(&page);
             read::print(&text.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))?)?;
@@ -106,6 +110,12 @@ pub fn read_page(path: &Path) -> Result<Page, Failure> {
     if page.format != FORMAT || page.version != VERSION {
         let found = format!("it says {} version {}, expected {FORMAT} version {VERSION}", page.format, page.version);
         return Err(cannot(printable(&found)));
+    }
+    if page.classes_left_out > 0 {
+        return Err(cannot(format!(
+            "--limit left {} out of it",
+            figures::counted(page.classes_left_out as u64, "class", "classes")
+        )));
     }
     Ok(page)
 }
@@ -201,7 +211,7 @@ fn signed(before: u64, after: u64, words: impl Fn(u64) -> String) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::page::{FORMAT, Garbage, Page, Row, Unreached, VERSION};
-    use super::{changes, text};
+    use super::{changes, read_page, text};
 
     fn page(rows: &[(&str, u64, u64)]) -> Page {
         let row = |&(name, count, bytes): &(&str, u64, u64)| Row {
@@ -238,6 +248,7 @@ mod tests {
             garbage: None,
             page_faults: None,
             classes: rows.iter().map(row).collect(),
+            classes_left_out: 0,
         }
     }
 
@@ -266,5 +277,17 @@ mod tests {
         assert!(words(&live, &whole).contains("\nnote: the earlier one is without garbage (--live-only)"));
         assert!(words(&whole, &live).contains("\nnote: the later one is without garbage (--live-only)"));
         assert!(!words(&live, &live).contains("note: "));
+    }
+
+    #[test]
+    fn a_page_that_lacks_classes_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("heap.json");
+        let whole = page(&[("Kept", 1, 10), ("Left", 1, 5)]);
+        std::fs::write(&path, whole.json().unwrap()).unwrap();
+        assert_eq!(read_page(&path).map(|page| page.classes.len()).ok(), Some(2));
+        std::fs::write(&path, whole.limited(1).json().unwrap()).unwrap();
+        let words = format!("{:?}", read_page(&path).map(|page| page.bytes).unwrap_err());
+        assert!(words.contains("--limit left 1 class out of it"), "{words}");
     }
 }

@@ -28,7 +28,7 @@ pub enum Format {
     Json,
 }
 
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Page {
     pub format: String,
     pub version: u32,
@@ -68,6 +68,9 @@ pub struct Page {
     /// Of the program, while its copy lived.
     pub page_faults: Option<u64>,
     pub classes: Vec<Row>,
+    /// How many `--limit` left out. A file that is kept has all.
+    #[serde(default)]
+    pub classes_left_out: usize,
 }
 
 #[derive(Clone, Copy, Serialize, Deserialize)]
@@ -196,7 +199,19 @@ impl Page {
                 .then_some(Garbage { objects: answer.garbage_objects, bytes: answer.garbage_bytes }),
             page_faults: done.is_forked.then_some(done.page_faults),
             classes,
+            classes_left_out: 0,
         }
+    }
+
+    /// With so many classes; 0: all. Sums stay those of all.
+    #[must_use]
+    pub fn limited(&self, top: usize) -> Page {
+        let mut page = self.clone();
+        if top > 0 && top < page.classes.len() {
+            page.classes_left_out += page.classes.len() - top;
+            page.classes.truncate(top);
+        }
+        page
     }
 
     /// Into a file that only its owner can read. `replaces`: one that is there already, too.
@@ -229,7 +244,7 @@ fn write(path: &Path, text: &str, replaces: bool) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::write;
+    use super::{Page, Row, write};
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
     use std::path::Path;
@@ -252,5 +267,16 @@ mod tests {
         let words = format!("{failure:?}");
         assert!(words.contains("it is as it was"), "{words}");
         assert_eq!(fs::read_to_string(fixed).unwrap(), before);
+    }
+
+    #[test]
+    fn a_limit_leaves_classes_out_and_says_how_many() {
+        let row = |bytes| Row { module: None, name: None, is_cut: false, has_more: false, count: 1, bytes };
+        let page = Page { objects: 3, bytes: 60, classes: vec![row(30), row(20), row(10)], ..Page::default() };
+        for (limit, shown) in [(0, 3), (1, 1), (2, 2), (3, 3), (9, 3)] {
+            let limited = page.limited(limit);
+            assert_eq!((limited.classes.len(), limited.classes_left_out), (shown, 3 - shown), "{limit}");
+            assert_eq!((&limited.classes[..], limited.objects, limited.bytes), (&page.classes[..shown], 3, 60));
+        }
     }
 }
