@@ -167,6 +167,12 @@ class _Closing:
             if request is not None:
                 self._collector.answered(request)
 
+    def failed(self) -> None:
+        """The response has raised: there are servers that close it before they send their own."""
+        request, self._request = self._request, None
+        if request is not None:
+            self._collector.failed(request)
+
 
 class _Body:
     def __init__(self, body: Iterable[bytes], close: _Closing) -> None:
@@ -174,12 +180,36 @@ class _Body:
         self._close = close
 
     def __iter__(self) -> Iterator[bytes]:
-        return iter(self._body)
+        return _Chunks(self._body, self._close)
 
     def close(self) -> None:
         # What the request made is garbage by then.
         self._body = ()
         self._close()
+
+
+class _Chunks:
+    """What a response yields. An application that is a generator raises here, and not when it is called."""
+
+    def __init__(self, body: Iterable[bytes], close: _Closing) -> None:
+        self._close = close
+        try:
+            self._next = iter(body).__next__
+        except BaseException:
+            close.failed()
+            raise
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self
+
+    def __next__(self) -> bytes:
+        try:
+            return self._next()
+        except StopIteration:
+            raise
+        except BaseException:
+            self._close.failed()
+            raise
 
 
 class _SizedBody(_Body):

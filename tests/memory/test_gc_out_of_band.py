@@ -142,7 +142,7 @@ def test_behind_requests_of_uwsgi(inside: Inside) -> None:
 
 # What each case of `options` asks for, from the collector's own callbacks.
 COUNTED = """
-import asyncio, gc, json, sys, threading
+import asyncio, gc, io, json, sys, threading, wsgiref.handlers
 import genba.gc
 
 seen = []
@@ -204,6 +204,32 @@ def failing():
     # The one that failed keeps no other waiting.
     return [list(seen), ask(app, [b"x"])[1]]
 
+def failing_while_it_is_read():
+    def late(environ, start_response):
+        yield b"x"
+        raise KeyError("late")
+    class Never:
+        def __iter__(self): raise KeyError("never")
+    seen.clear()
+    for app in (genba.gc.after_response(late, interface="wsgi"), genba.gc.after_response(lambda *call: Never())):
+        response = app({}, None)
+        try: list(response)
+        except KeyError: response.close()
+    # wsgiref closes the response before it sends its own.
+    sent = []
+    failing = genba.gc.after_response(late, interface="wsgi")
+    class Handler(wsgiref.handlers.SimpleHandler):
+        def start_response(self, *call): return self.write
+        def log_exception(self, error): pass
+        def error_output(self, environ, start_response):
+            sent.append(len(seen))
+            return [b"no"]
+        def write(self, data): pass
+        def finish_content(self): pass
+    Handler(io.BytesIO(), io.BytesIO(), io.StringIO(), {}).run(failing)
+    one = genba.gc.after_response(wsgi)
+    return [list(seen), sent, ask(one, [b"x"])[1]]
+
 def one_waits_for_another():
     app = genba.gc.after_response(wsgi, every=2)
     open_one = app({"body": [b"x"]}, None)
@@ -252,7 +278,7 @@ def refused():
     except RuntimeError as failure: words.append(str(failure).partition(":")[0])
     return words
 
-cases = [every_three, full, own_close, lengths, files, failing, one_waits_for_another, asynchronous, threads, thresholds, refused]
+cases = [every_three, full, own_close, lengths, files, failing, failing_while_it_is_read, one_waits_for_another, asynchronous, threads, thresholds, refused]
 print(json.dumps({case.__name__: case() for case in cases}))
 """
 
@@ -267,6 +293,7 @@ def test_options(inside: Inside) -> None:
     assert said["lengths"] == [2, False]
     assert said["files"] == [True, 1]
     assert said["failing"] == [[], 1]
+    assert said["failing_while_it_is_read"] == [[], [0], 1], "none before the server's own answer, nor later"
     assert said["one_waits_for_another"] == [0, 0, 0, 1, 0], "at most for as many more"
     assert said["asynchronous"] == [["body", 0], "app ends", ["lifespan", 0], ["body", 0], "app ends", ["http", 1], ["body", 1], "app ends", ["websocket", 1]]
     # 2,000 responses. While others are under way it may wait for five more. A thread that loses the GIL between the question and the note
