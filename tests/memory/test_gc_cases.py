@@ -108,5 +108,5 @@ def test_which_cycles_wait(workshop: Workshop) -> None:
         said = genba_said("gc", "cycles", str(program.pid))
         assert "10,000 cycles of 1 object each" in said and '       10,000  dict["key"] → dict\n' in said
         assert "break it: drop the dict's key 'key': del d['key'] or d.clear() when it is done" in said
-        assert "and free 10,000, which gc.collect() returns" in said
+        assert "and free 10,000, which gc.collect() returns, plus weak references" in said
         assert program.end() == 10_000

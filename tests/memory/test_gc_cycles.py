@@ -76,6 +76,25 @@ def test_each_kind_is_told_and_as_much_is_collected(workshop: Workshop, way: str
         assert ended == {"collected": page["would_free"], "ended": 7, "kept": 1}
 
 
+def test_weak_references_that_callbacks_free_are_counted_with_them(workshop: Workshop) -> None:
+    """Those of a WeakSet: CPython adds them to what it returns."""
+    with heaped(workshop, "weak_set:7", program=CYCLED) as (program, _):
+        page = cycles(program)
+        assert f" and free {page['would_free']}, which gc.collect() returns, plus weak references that callbacks free\n" in said(program)
+        assert program.end()["collected"] == page["would_free"] + 7
+
+
+def test_what_no_program_can_drop_is_not_named(workshop: Workshop) -> None:
+    with heaped(workshop, "partial:7", program=CYCLED) as (program, _):
+        (graph,) = graphs(said(program))
+        assert "functools.partial.args → tuple" in graph["rows"], graph
+        assert graph["drop"] == "the list's items: .clear() it when it is done, or keep weakrefs there"
+    with heaped(workshop, "of_class:7", program=CYCLED) as (program, _):
+        text = said(program)
+        assert "break it: make the class once, outside the function that makes it" in text and "break it: drop" not in text, text
+        assert {(kind["breaks"]["instead"] is None, len(kind["breaks"]["drop"])) for kind in cycles(program)["kinds"]} == {(False, 0)}
+
+
 def test_a_parent_is_what_to_drop(workshop: Workshop) -> None:
     with heaped(workshop, "tree:50", program=CYCLED) as (program, _):
         (graph,) = graphs(said(program))

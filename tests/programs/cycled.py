@@ -1,6 +1,7 @@
 """Leaves known cycles to the collector, one kind of each unless a number says more, and says how many objects they are; at a line on stdin it
 collects, says what that returned, and ends. argv: which kinds, each as name or name:count; "off" leaves the collector on, as it is."""
 
+import functools
 import gc
 import json
 import sys
@@ -35,6 +36,7 @@ class WithDict:
 
 
 KEPT = []
+SEEN = weakref.WeakSet()
 
 
 def key():
@@ -116,6 +118,24 @@ def weak():
     first = Held()
     first.itself = first
     first.seen = weakref.ref(first)
+
+
+def weak_set():
+    one = Held()
+    one.itself = one
+    SEEN.add(one)
+
+
+def partial():
+    items = []
+    items.append(functools.partial(print, items))
+
+
+def of_class():
+    class Made:
+        pass
+
+    return Made is None
 
 
 def ends():

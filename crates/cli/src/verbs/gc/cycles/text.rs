@@ -60,19 +60,25 @@ pub fn about(page: &Page) -> String {
 
 /// What a full collection does with it.
 fn collection(page: &Page) -> String {
-    let (is_kept, freed) = (page.is_kept(), figures::count(page.would_free));
-    let freed = match (page.would_free, page.generators) {
+    let is_kept = page.is_kept();
+    let would = if is_kept { "the full collection that began then was to" } else { "a full collection now would" };
+    let freed = freed(page.would_free, page.generators, is_kept);
+    format!("{would} look at {} and free {freed}\n", figures::counted(page.tracked, "object", "objects"))
+}
+
+/// CPython's collector adds the weak references that their callbacks free, such as those of a `WeakSet` (`handle_weakrefs`).
+fn freed(would_free: u64, generators: u64, is_kept: bool) -> String {
+    let freed = figures::count(would_free);
+    match (would_free, generators) {
         (0, _) => "none".to_owned(),
         (_, 0) if is_kept => freed,
-        (_, 0) => format!("{freed}, which gc.collect() returns"),
+        (_, 0) => format!("{freed}, which gc.collect() returns, plus weak references that callbacks free"),
         (_, generators) => format!(
             "{freed}; {} less, since {} among them free what they hold before it counts",
             if is_kept { "it may have told" } else { "gc.collect() may return" },
             figures::counted(generators, "generator or coroutine", "generators and coroutines")
         ),
-    };
-    let would = if is_kept { "the full collection that began then was to" } else { "a full collection now would" };
-    format!("{would} look at {} and free {freed}\n", figures::counted(page.tracked, "object", "objects"))
+    }
 }
 
 /// Kinds that `--limit` left out.
@@ -161,4 +167,20 @@ pub fn advice(kind: &Kind) -> Option<String> {
             )
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::freed;
+
+    #[test]
+    fn what_gc_collect_returns_is_not_said_as_a_number_that_it_may_not_be() {
+        assert_eq!(freed(0, 0, false), "none");
+        assert_eq!(freed(1_000, 0, true), "1,000");
+        assert_eq!(
+            freed(1_000, 0, false),
+            "1,000, which gc.collect() returns, plus weak references that callbacks free"
+        );
+        assert!(freed(1_000, 2, false).starts_with("1,000; gc.collect() may return less, since 2 generators"));
+    }
 }
