@@ -240,7 +240,7 @@ told(child=child)
 """,
     )
     rows = [row for row in found["collections"] if row["reason"] != "shutdown"]
-    # What the child inherits is its parent's alone.
+    # The child begins with its parent's counts, which are the parent's alone.
     assert sum(told["counts"]) + told["child"] == len(rows) + found["collections_before"] + found["collections_lost"]
     assert sum(row["reason"] == "explicit" for row in rows) == 3
 

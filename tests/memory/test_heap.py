@@ -233,7 +233,7 @@ def test_what_grew_between_two_looks(workshop: Workshop) -> None:
     assert " more class" in genba("heap", "before.json", "--limit", "2", cwd=before.parent).stdout
     whole, limited = json.loads(before.read_text()), genba("heap", str(before), "--limit", "2", "--format", "json").stdout
     assert json.loads(limited) == {**whole, "classes": whole["classes"][:2], "classes_left_out": len(whole["classes"]) - 2}
-    # What lacks some is not compared: they would look like gone.
+    # A file without some is not compared: they would look like gone.
     (before.parent / "limited.json").write_text(limited)
     lacking = genba("heap", "diff", "limited.json", "after.json", cwd=before.parent)
     assert (lacking.returncode, lacking.stdout) == (1, "") and "--limit left " in lacking.stderr, lacking
