@@ -315,6 +315,7 @@ fn hits_are_what_counted_bytes_touched() {
     recording.blocks[0].block.weights.push(proto::Weights { node: nodes, ..Default::default() });
     let hits = hits(&recording);
     assert_eq!((hits.modules.len(), hits.files.len()), (1, 1));
+}
 
 /// A forked child knows the key of its parent; what was started anew knows its pid alone.
 #[test]
