@@ -189,6 +189,50 @@ fn a_task_that_waits_for_a_child_is_no_idle_worker() {
     );
 }
 
+const ACQUIRE: &str = "lock_PyThread_acquire_lock[libpython3.13.so] > sem_wait[libc.so.6] x2000 futex";
+const QUEUE: &str = "Queue.get@/usr/lib/python3.13/queue.py:210 > Condition.wait@/usr/lib/python3.13/threading.py:359";
+
+/// A pool was given a function in C or of a library, so no code of the program is in its thread: `await asyncio.to_thread(lock.acquire)`.
+#[test]
+fn a_task_of_a_pool_is_at_work_whosever_code_it_is() {
+    let lib = "/usr/lib/python3.13";
+    let anyio = "WorkerThread.run@/env/lib/python3.13/site-packages/anyio/_backends/_asyncio.py:1124";
+    let trio = "/env/lib/python3.13/site-packages/trio/_core/_thread_cache.py";
+    let item =
+        format!("_worker@{lib}/concurrent/futures/thread.py:93 > _WorkItem.run@{lib}/concurrent/futures/thread.py:59");
+    let process = format!("_process_worker@{lib}/concurrent/futures/process.py:253");
+    let judged = |stack: &str| {
+        let thread = format!("thread 9 pool_0\nThread._bootstrap@{lib}/threading.py:1012 > {stack} > {ACQUIRE}\n");
+        let program = format!("{PROCESS}main@app.py:2[4-9] x70\n{thread}");
+        verdict(&profile(&notation::recording(&program), &Additions::default()))
+    };
+    for task in [
+        item.clone(),
+        format!("{item} > query@/env/lib/python3.13/site-packages/database.py:7"),
+        format!("{item} > {QUEUE}"),
+        format!("worker@{lib}/multiprocessing/pool.py:125 > mapstar@{lib}/multiprocessing/pool.py:48"),
+        format!(
+            "WorkerThread._work@{trio}:218 > WorkerThread._handle_job@{trio}:172 > capture@/env/outcome/_impl.py:101"
+        ),
+        anyio.to_owned(),
+        format!("{anyio} > Thread.join@{lib}/threading.py:1092"),
+        process.clone(),
+    ] {
+        let verdict = judged(&task);
+        assert_eq!((verdict.reason.name(), verdict.waited_for_work), ("waiting", None), "{task}");
+    }
+    for idle in [
+        format!("_worker@{lib}/concurrent/futures/thread.py:90"),
+        format!("WorkerThread._work@{trio}:216"),
+        format!("{anyio} > {QUEUE}"),
+        format!("{process} > Queue.get@{lib}/multiprocessing/queues.py:101"),
+    ] {
+        let verdict = judged(&idle);
+        assert_eq!(verdict.reason.name(), "one place", "{idle}");
+        assert_eq!(verdict.waited_for_work.map(|waited| waited.wall_ns), Some(3_200_000_000), "{idle}");
+    }
+}
+
 /// A busy server waits for less than a tick at a time: its clock moved, and the samples say *running*.
 #[test]
 fn waits_shorter_than_a_tick_are_for_work_as_well() {

@@ -45,7 +45,7 @@ const LOOPS: [Functions; 23] = [
     ("/socket.py", &["socket.accept"]),
     ("/socketserver.py", &["BaseServer.serve_forever"]),
     ("/concurrent/futures/thread.py", &["_worker"]),
-    ("/concurrent/futures/process.py", &["_process_worker", "_ExecutorManagerThread.wait_result_broken_or_wakeup"]),
+    ("/concurrent/futures/process.py", &["_ExecutorManagerThread.wait_result_broken_or_wakeup"]),
     (
         "/multiprocessing/pool.py",
         &["worker", "Pool._wait_for_updates", "Pool._handle_workers", "Pool._handle_tasks", "Pool._handle_results"],
@@ -72,6 +72,19 @@ const LOOPS: [Functions; 23] = [
     ("/uvicorn/supervisors/basereload.py", &["BaseReload.pause"]),
     ("/watchfiles/main.py", &["watch"]),
     ("/hypercorn/run.py", &["run"]),
+];
+
+/// They wait for work in a queue of that file. All else that they call is a task, which may be a function in C, such as `lock.acquire`.
+const WORKERS: [(Functions, &str); 2] = [
+    (("/concurrent/futures/process.py", &["_process_worker"]), "/multiprocessing/queues.py"),
+    (("/anyio/_backends/_asyncio.py", &["WorkerThread.run"]), "/queue.py"),
+];
+
+/// A pool calls its tasks in them, so a thread below them is not idle, whosever code it is in.
+const TASKS: [Functions; 3] = [
+    ("/concurrent/futures/thread.py", &["_WorkItem.run"]),
+    ("/multiprocessing/pool.py", &["mapstar", "starmapstar"]),
+    ("/trio/_core/_thread_cache.py", &["WorkerThread._handle_job"]),
 ];
 
 /// These wait for work in a server, and in a client for answers.
@@ -236,11 +249,15 @@ impl Loops {
         let own = own_code(profile, event_loop, leaf);
         let mut python = profile.stack(leaf).filter(|frame| profile.frames[*frame].kind == FrameKind::Python);
         let (mut is_for_child, mut is_selecting) = (false, false);
+        // The file of the function that this one called.
+        let mut called = "";
         let waits = python.find_map(|frame| {
             let function = profile.function_of(frame);
             let path = path_of(profile, function)?;
             let is_in = |functions: &[Functions]| is_one_of(functions, path, &function.name);
-            let is_loop = is_in(&LOOPS) || self.is_server && is_in(&LOOPS_OF_SERVERS);
+            let is_idle = |(worker, queue): &(Functions, &str)| is_in(&[*worker]) && called.ends_with(queue);
+            let is_loop = is_in(&LOOPS) || self.is_server && is_in(&LOOPS_OF_SERVERS) || WORKERS.iter().any(is_idle);
+            called = path;
             let is_helper = HELPERS.iter().any(|end| path.ends_with(end));
             let waits_for_child = path.ends_with(CHILDREN);
             is_for_child |= waits_for_child;
@@ -256,10 +273,21 @@ impl Loops {
         match waits {
             Some(true) => Awaits::Work,
             _ if own.deepest.is_none() => Awaits::Native,
-            _ if own.frames.is_empty() => Awaits::Call,
+            _ if own.frames.is_empty() && !is_task(profile, leaf) => Awaits::Call,
             _ => Awaits::SomethingElse,
         }
     }
+}
+
+/// Of a stack that does not wait for work.
+fn is_task(profile: &Profile, leaf: Option<NodeIndex>) -> bool {
+    profile.stack(leaf).any(|frame| {
+        let function = profile.function_of(frame);
+        let Some(path) = path_of(profile, function) else { return false };
+        let mut workers = WORKERS.iter();
+        is_one_of(&TASKS, path, &function.name)
+            || workers.any(|(worker, _)| is_one_of(&[*worker], path, &function.name))
+    })
 }
 
 fn is_rest(call: Sysno) -> bool {
