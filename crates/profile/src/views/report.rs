@@ -153,9 +153,10 @@ struct Sum {
 pub fn report(reading: &Reading, options: &Options) -> Report {
     let choice = reading.choice(options.weight);
     // As the whole recording has it, whatever a filter left.
-    let is_apart = reading.verdict().waited_for_work.is_some();
-    let for_work = (is_apart && choice.weight == Weight::Wall && options.by.is_a_place())
-        .then(|| ForWork::of(reading, &ShortWaits::of(reading)));
+    let waited = reading.verdict().waited_for_work.as_ref();
+    let for_work = waited
+        .filter(|_| choice.weight == Weight::Wall && options.by.is_a_place())
+        .map(|waited| ForWork::of(reading, &ShortWaits::of(reading), waited.is_server));
     let Rows { whole, rows, folded } = rows(reading, options, choice.weight, &|_| false, for_work.as_ref());
     Report { choice, verdict: reading.verdict().clone(), by: options.by, sort: options.sort, whole, rows, folded }
 }

@@ -6,9 +6,11 @@ use expect_test::expect;
 use genba_profile::build::{Additions, profile};
 use genba_profile::filter::Filter;
 use genba_profile::paint::Paint;
+use genba_profile::phase::Phase;
 use genba_profile::reading::Reading;
 use genba_profile::report::{Options, Sort, report, text};
 use genba_profile::verdict::verdict;
+use genba_profile::weight::Weight;
 
 const SERVE: &str = "<module>@app.py:9[0-30] > BaseServer.serve_forever@/usr/lib/python3.13/socketserver.py:235 > _PollLikeSelector.select@/usr/lib/python3.13/selectors.py:398 > poll[libc.so.6]";
 const TURN: &str = "<module>@app.py:9[0-30] > BaseEventLoop._run_once@/usr/lib/python3.13/asyncio/base_events.py:600 > EpollSelector.select@/usr/lib/python3.13/selectors.py:452 > poll[libc.so.6]";
@@ -97,6 +99,28 @@ fn an_event_loop_waits_for_work_in_a_server_only() {
             waited for work: 3.20 s of all threads' 3.31 s, in app.py:9 <module> 96.6 % (genba tree --weight wall)
         "#]],
     );
+}
+
+/// A client of a project that can also serve imports `uvicorn`, and does not run it.
+#[test]
+fn an_import_of_a_server_does_not_make_one() {
+    let uvicorn = "/env/lib/python3.13/site-packages/uvicorn";
+    let import = "<module>@app.py:2[0-20] > _call_with_frames_removed@<frozen importlib._bootstrap>:480";
+    let class = format!("<module>@{uvicorn}/config.py:70 > Config@{uvicorn}/config.py:180");
+    let called = format!("{class} > default@{uvicorn}/config.py:90");
+    let started = format!("_run_code@<frozen runpy>:88 > <module>@{uvicorn}/__main__.py:4");
+    for (run, name) in [
+        (format!("{import} > {class}"), "waiting"),
+        (format!("{import} > {called}"), "waiting"),
+        (started, "no single cause"),
+        // A server's own program is imported by it.
+        (format!("run@{uvicorn}/main.py:5 > {import}"), "no single cause"),
+        (format!("{import} > <module>@serve.py:9[0-20] > run@{uvicorn}/main.py:5"), "no single cause"),
+    ] {
+        let program = format!("{PROCESS}{TURN} x2000 poll\n{}{run} x1\n", expressions(10, 7));
+        let verdict = verdict(&profile(&notation::recording(&program), &Additions::default()));
+        assert_eq!(verdict.reason.name(), name, "{run}");
+    }
 }
 
 #[test]
@@ -326,4 +350,19 @@ fn a_filter_does_not_change_what_is_set_apart() {
         100.0 %  3.20 s  waiting for work
     "#]]
     .assert_eq(&rows_of(&reading, &Options::default()));
+}
+
+/// What is hidden still tells that the program is a server.
+#[test]
+fn a_server_whose_code_is_hidden_waits_for_work() {
+    let program = format!("{PROCESS}{TURN} x2000 poll\n{UVICORN}{}", expressions(10, 7));
+    let filter = Filter { hide: Some("uvicorn".parse().expect("a pattern")), ..Filter::default() };
+    let profile = profile(&notation::recording(&program), &Additions::default());
+    let reading = Reading::filtered(profile, &filter).expect("a part is kept");
+    let options = Options { weight: Some(Weight::Wall), ..Options::default() };
+    let rows = report(&reading, &options).rows;
+    assert_eq!(
+        rows.last().map(|row| (row.subject.phase.map(Phase::name), row.own.wall_ns)),
+        Some((Some("waiting for work"), 3_200_000_000))
+    );
 }

@@ -104,6 +104,8 @@ pub(super) struct Facts {
     pub waits: HashMap<Option<FrameIndex>, Waits>,
     /// The same of waits for work, where they are set apart.
     pub for_work: HashMap<Option<FrameIndex>, Waits>,
+    /// Where they are.
+    pub is_server: bool,
     pub gc_cpu_ns: u64,
     pub gc: HashMap<SetOff, u64>,
     /// Wall time of threads that had work: running, or waiting for the GIL or a CPU.
@@ -144,6 +146,7 @@ impl Facts {
         let short_waits = ShortWaits::of(profile);
         facts.in_queue_ns = short_waits.in_queue_ns();
         let apart = ForWork::set_apart(profile, &short_waits);
+        facts.is_server = apart.as_ref().is_some_and(|for_work| for_work.is_server);
         let is_for_work = |group: &SampleGroup, state: State| {
             apart.as_ref().is_some_and(|for_work| for_work.is(profile, group, state))
         };

@@ -17,6 +17,8 @@ pub struct WaitedForWork {
     /// Of all threads.
     pub whole_ns: u64,
     pub threads: u64,
+    /// An event loop of the program's waits for work, too.
+    pub is_server: bool,
     /// With the wall time of each, the longest first.
     pub places: Vec<(Option<FrameIndex>, u64)>,
 }
@@ -30,6 +32,7 @@ impl WaitedForWork {
         places.sort_unstable_by_key(|(frame, wall_ns)| (Reverse(*wall_ns), *frame));
         places.truncate(PLACES_MAX);
         let threads = facts.for_work.values().flat_map(|wait| &wait.threads).collect::<foldhash::HashSet<_>>();
-        (wall_ns > 0).then_some(WaitedForWork { wall_ns, whole_ns, threads: threads.len() as u64, places })
+        let (threads, is_server) = (threads.len() as u64, facts.is_server);
+        (wall_ns > 0).then_some(WaitedForWork { wall_ns, whole_ns, threads, is_server, places })
     }
 }

@@ -12,7 +12,8 @@ use crate::rules::waits::pauses::recorded_ns;
 use crate::rules::waits::short::ShortWaits;
 use crate::tables::own_code::event_loop::EventLoop;
 use crate::tables::own_code::own_code;
-use crate::tables::profile::{FrameKind, Function, Home, NodeIndex, Profile, SampleGroup};
+use crate::tables::profile::{FrameKind, Function, Home, Node, NodeIndex, Profile, SampleGroup};
+use crate::tables::table::TableIndex;
 use crate::words::figures::share;
 use genba_format::state::State;
 
@@ -102,7 +103,7 @@ const LOOPS_OF_SERVERS: [Functions; 6] = [
 const SELECTING: [Functions; 1] =
     [("/selectors.py", &["SelectSelector.select", "_PollLikeSelector.select", "EpollSelector.select"])];
 
-/// A program that ran one of them is a server.
+/// A program that ran one of them is a server. One that only imports them is none.
 const SERVERS: [&str; 15] = [
     "/uvicorn/",
     "/hypercorn/",
@@ -127,6 +128,8 @@ const SERVING: [Functions; 2] = [
     ),
     ("/asyncio/base_events.py", &["Server.serve_forever", "Server._start_serving", "Server._attach"]),
 ];
+
+const IMPORTLIB: &str = "<frozen importlib.";
 
 /// Less of all that the threads did is not worth a line.
 const FOR_WORK_MIN: f64 = 0.05;
@@ -168,6 +171,7 @@ impl Sums {
 
 #[derive(Debug)]
 pub struct ForWork {
+    pub is_server: bool,
     stacks: HashMap<Option<NodeIndex>, Awaits>,
     pub sums: Sums,
 }
@@ -183,15 +187,14 @@ impl ForWork {
 
     /// However much work the program had. None: it does little but wait for some.
     pub fn that_tell(profile: &Profile, short_waits: &ShortWaits) -> Option<ForWork> {
-        Some(ForWork::of(profile, short_waits)).filter(|found| found.sums.tell_enough())
+        Some(ForWork::of(profile, short_waits, is_server(profile))).filter(|found| found.sums.tell_enough())
     }
 
-    /// Without that decision: of a part of a recording, too.
-    pub fn of(profile: &Profile, short_waits: &ShortWaits) -> ForWork {
+    /// Without that decision: of a part of a recording, too. `is_server`: as the whole recording tells.
+    pub fn of(profile: &Profile, short_waits: &ShortWaits, is_server: bool) -> ForWork {
         let event_loop = EventLoop::of(profile);
-        let loops = Loops::of(profile);
         let sums = Sums { working_ns: short_waits.working_ns(), ..Sums::default() };
-        let mut found = ForWork { stacks: HashMap::default(), sums };
+        let mut found = ForWork { is_server, stacks: HashMap::default(), sums };
         let add = |sum: &mut u64, part: u64| *sum = sum.saturating_add(part);
         for (index, group) in profile.samples.iter().enumerate() {
             if group.state.is_running() {
@@ -200,7 +203,7 @@ impl ForWork {
             let short = short_waits.of_group(index).map(|wait| (wait.state, wait.wall_ns));
             let whole = group.state.is_waiting().then_some((group.state, group.wall_ns));
             for (state, wall_ns) in short.into_iter().chain(whole) {
-                let stack = || loops.awaits(profile, &event_loop, group.node);
+                let stack = || awaits(profile, &event_loop, group.node, is_server);
                 found.stacks.entry(group.node).or_insert_with(stack);
                 match found.is(profile, group, state) {
                     true => add(&mut found.sums.for_work_ns, wall_ns),
@@ -231,52 +234,63 @@ impl ForWork {
     }
 }
 
-struct Loops {
-    is_server: bool,
+fn is_server(profile: &Profile) -> bool {
+    let serves = |function: &Function| {
+        let Some(path) = path_of(profile, function) else { return false };
+        is_of_server(path) || is_one_of(&SERVING, path, &function.name)
+    };
+    let serving: Vec<bool> = profile.functions.iter().map(serves).collect();
+    let runs = |(node, row): (NodeIndex, &Node)| {
+        serving[profile.frames[row.frame].function.position()] && !is_import(profile, node)
+    };
+    serving.contains(&true) && profile.nodes.enumerate().any(runs)
 }
 
-impl Loops {
-    fn of(profile: &Profile) -> Loops {
-        let serves = |function: &Function| {
-            let Some(path) = path_of(profile, function) else { return false };
-            SERVERS.iter().any(|part| path.contains(part)) || is_one_of(&SERVING, path, &function.name)
-        };
-        Loops { is_server: profile.functions.iter().any(serves) }
-    }
-
-    /// Decided by the innermost Python function that is none of the helpers.
-    fn awaits(&self, profile: &Profile, event_loop: &EventLoop, leaf: Option<NodeIndex>) -> Awaits {
-        let own = own_code(profile, event_loop, leaf);
-        let mut python = profile.stack(leaf).filter(|frame| profile.frames[*frame].kind == FrameKind::Python);
-        let (mut is_for_child, mut is_selecting) = (false, false);
-        // The file of the function that this one called.
-        let mut called = "";
-        let waits = python.find_map(|frame| {
-            let function = profile.function_of(frame);
-            let path = path_of(profile, function)?;
-            let is_in = |functions: &[Functions]| is_one_of(functions, path, &function.name);
-            let is_idle = |(worker, queue): &(Functions, &str)| is_in(&[*worker]) && called.ends_with(queue);
-            let is_loop = is_in(&LOOPS) || self.is_server && is_in(&LOOPS_OF_SERVERS) || WORKERS.iter().any(is_idle);
-            called = path;
-            let is_helper = HELPERS.iter().any(|end| path.ends_with(end));
-            let waits_for_child = path.ends_with(CHILDREN);
-            is_for_child |= waits_for_child;
-            let passes_on = is_helper || waits_for_child;
-            // The frame before this one selects.
-            let is_own_loop = is_selecting && !passes_on && !is_in(&LOOPS_OF_SERVERS) && own.frames.contains(&frame);
-            is_selecting = is_in(&SELECTING);
-            match is_in(&PARENTS) || is_own_loop || is_loop && !is_for_child {
-                true => Some(true),
-                false => (!passes_on).then_some(false),
-            }
-        });
-        match waits {
-            Some(true) => Awaits::Work,
-            _ if own.deepest.is_none() => Awaits::Native,
-            _ if own.frames.is_empty() && !is_task(profile, leaf) => Awaits::Call,
-            _ => Awaits::SomethingElse,
+/// Decided by the innermost Python function that is none of the helpers.
+fn awaits(profile: &Profile, event_loop: &EventLoop, leaf: Option<NodeIndex>, is_server: bool) -> Awaits {
+    let own = own_code(profile, event_loop, leaf);
+    let mut python = profile.stack(leaf).filter(|frame| profile.frames[*frame].kind == FrameKind::Python);
+    let (mut is_for_child, mut is_selecting) = (false, false);
+    // The file of the function that this one called.
+    let mut called = "";
+    let waits = python.find_map(|frame| {
+        let function = profile.function_of(frame);
+        let path = path_of(profile, function)?;
+        let is_in = |functions: &[Functions]| is_one_of(functions, path, &function.name);
+        let is_idle = |(worker, queue): &(Functions, &str)| is_in(&[*worker]) && called.ends_with(queue);
+        let is_loop = is_in(&LOOPS) || is_server && is_in(&LOOPS_OF_SERVERS) || WORKERS.iter().any(is_idle);
+        called = path;
+        let is_helper = HELPERS.iter().any(|end| path.ends_with(end));
+        let waits_for_child = path.ends_with(CHILDREN);
+        is_for_child |= waits_for_child;
+        let passes_on = is_helper || waits_for_child;
+        // The frame before this one selects.
+        let is_own_loop = is_selecting && !passes_on && !is_in(&LOOPS_OF_SERVERS) && own.frames.contains(&frame);
+        is_selecting = is_in(&SELECTING);
+        match is_in(&PARENTS) || is_own_loop || is_loop && !is_for_child {
+            true => Some(true),
+            false => (!passes_on).then_some(false),
         }
+    });
+    match waits {
+        Some(true) => Awaits::Work,
+        _ if own.deepest.is_none() => Awaits::Native,
+        _ if own.frames.is_empty() && !is_task(profile, leaf) => Awaits::Call,
+        _ => Awaits::SomethingElse,
     }
+}
+
+fn is_of_server(path: &str) -> bool {
+    SERVERS.iter().any(|part| path.contains(part))
+}
+
+/// Of the code of a server's module, and of what it calls while it is imported. One that was started, as by `python -m uvicorn`, is not imported.
+fn is_import(profile: &Profile, node: NodeIndex) -> bool {
+    let functions = profile.stack(Some(node)).map(|frame| profile.function_of(frame));
+    let mut python = functions.filter_map(|function| Some((path_of(profile, function)?, &function.name)));
+    let module = python.find(|(_, name)| *name == "<module>");
+    module.is_some_and(|(path, _)| is_of_server(path))
+        && python.next().is_some_and(|(path, _)| path.starts_with(IMPORTLIB))
 }
 
 /// Of a stack that does not wait for work.
