@@ -2,7 +2,10 @@
 //! Owns: which rows and figures a look has. Never: lays out a screen, sorts the rows of a table: whoever shows them does.
 //! Keeps: the accounting is part of every look.
 
+use crate::rules::phase::Phase;
 use crate::rules::reading::Reading;
+use crate::rules::waits::for_work::ForWork;
+use crate::rules::waits::short::ShortWaits;
 use crate::rules::weight::{Totals, Weight};
 use crate::tables::file_names::FileNames;
 use crate::tables::profile::Profile;
@@ -60,10 +63,12 @@ pub struct Row {
     pub below: String,
     pub own: Totals,
     pub total: Totals,
+    /// The wait for work, which is behind all others, however long.
+    pub is_last: bool,
 }
 
 /// `weight`: what rows have of it decides which are left out, and chains are of it. Rows of a table that have only wall time come behind
-/// those with CPU; the tree leaves them out.
+/// those with CPU; the tree leaves them out. By wall time waits for work are one row, as in the report.
 #[must_use]
 pub fn live(reading: &Reading, rows: Rows, weight: Weight) -> Live {
     let (whole, rows, rows_left_out) = match rows {
@@ -76,9 +81,11 @@ pub fn live(reading: &Reading, rows: Rows, weight: Weight) -> Live {
 
 fn table(reading: &Reading, by: By, weight: Weight) -> (Totals, Vec<Row>, u64) {
     let profile = &reading.profile;
+    let is_apart = weight == Weight::Wall && by.is_a_place();
+    let for_work = is_apart.then(|| ForWork::set_apart(profile, &ShortWaits::of(profile))).flatten();
     let rows_of = |weight, rows_max| {
         let options = report::Options { by, sort: report::Sort::Total, rows_max, ..report::Options::default() };
-        report::rows(profile, &options, weight, &|_| false, None)
+        report::rows(profile, &options, weight, &|_| false, for_work.as_ref())
     };
     let report::Rows { whole, mut rows, folded } = rows_of(weight, Some(ROWS_MAX));
     let mut left_out = folded.rows;
@@ -98,6 +105,7 @@ fn table(reading: &Reading, by: By, weight: Weight) -> (Totals, Vec<Row>, u64) {
         below: printable(&chain(profile, &row.chain)),
         own: row.own,
         total: row.total,
+        is_last: row.subject.phase == Some(Phase::ForWork),
     };
     (whole, rows.iter().map(row).collect(), left_out)
 }

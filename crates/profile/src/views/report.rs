@@ -56,7 +56,7 @@ pub enum By {
 
 impl By {
     /// Of code; else of what ran it.
-    const fn is_a_place(self) -> bool {
+    pub(super) const fn is_a_place(self) -> bool {
         matches!(self, By::Expression | By::Line | By::Function | By::Module)
     }
 }

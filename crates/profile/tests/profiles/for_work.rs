@@ -5,10 +5,11 @@ use crate::notation;
 use expect_test::expect;
 use genba_profile::build::{Additions, profile};
 use genba_profile::filter::Filter;
+use genba_profile::live::{Row, Rows, live};
 use genba_profile::paint::Paint;
 use genba_profile::phase::Phase;
 use genba_profile::reading::Reading;
-use genba_profile::report::{Options, Sort, report, text};
+use genba_profile::report::{By, Options, Sort, report, text};
 use genba_profile::verdict::verdict;
 use genba_profile::weight::Weight;
 
@@ -320,6 +321,26 @@ fn by_wall_time_the_wait_for_work_is_the_last_row() {
           1.2 %  1 more row (--min-share 0 --limit 0 shows them all)
     "#]]
     .assert_eq(&rows);
+}
+
+#[test]
+fn a_recording_that_is_followed_has_the_rows_of_the_report() {
+    let reading = Reading::of(profile(&notation::recording(&waiting_server()), &Additions::default()));
+    let rows = |rows, weight| {
+        let row = |row: Row| (row.name, row.own.wall_ns / 1_000_000, row.is_last);
+        live(&reading, rows, weight).rows.into_iter().map(row).collect::<Vec<_>>()
+    };
+    let named = |name: &str, ms, is_last| (name.to_owned(), ms, is_last);
+    let by_wall = [
+        named("app.py:9 <module>", 0, false),
+        named("app.py:5 Handler.query", 640, false),
+        named("app.py:4 Handler.do_GET", 48, false),
+        named("waiting for work", 3_200, true),
+    ];
+    assert_eq!(rows(Rows::Table(By::Expression), Weight::Wall), by_wall);
+    // By CPU the report sets nothing apart, nor does it by thread.
+    let has_last = |of, weight| rows(of, weight).iter().any(|(.., is_last)| *is_last);
+    assert!(!has_last(Rows::Table(By::Expression), Weight::Cpu) && !has_last(Rows::Table(By::Thread), Weight::Wall));
 }
 
 /// A program of which waits for work are set apart, with 3.20 s of them below `app.py:9 <module>`.

@@ -179,6 +179,7 @@ impl Model {
                 column => column.of(right).cmp(&column.of(left)),
             };
             let order = if self.is_reversed { order.reverse() } else { order };
+            let order = left.is_last.cmp(&right.is_last).then(order);
             order
                 .then_with(|| by_total(right, left))
                 .then_with(|| (&left.name, &left.source).cmp(&(&right.name, &right.source)))

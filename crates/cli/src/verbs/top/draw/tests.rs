@@ -25,7 +25,7 @@ fn totals(cpu_ms: u64, wall_ms: u64) -> Totals {
 
 fn row(name: &str, source: &str, below: &str, own: (u64, u64), total: (u64, u64)) -> Row {
     let [name, source, below] = [name, source, below].map(str::to_owned);
-    Row { depth: 0, name, source, below, own: totals(own.0, own.1), total: totals(total.0, total.1) }
+    Row { depth: 0, name, source, below, own: totals(own.0, own.1), total: totals(total.0, total.1), is_last: false }
 }
 
 fn picture(wish: Wish) -> Picture {
@@ -240,6 +240,20 @@ fn the_tree_and_back() {
     // A column that was chosen stays.
     press(&mut model, "<>t");
     assert_eq!((model.column, model.wish().rows), (Column::OwnCpu, Rows::Tree(Order::Own)));
+}
+
+#[test]
+fn the_wait_for_work_is_the_last_row_in_any_order() {
+    let mut model = model();
+    let mut picture = picture(model.wish());
+    picture.weight = Weight::Wall;
+    picture.live.rows.push(Row { is_last: true, ..row("waiting for work", "", "", (0, 9000), (0, 9000)) });
+    model.see(picture);
+    assert_eq!(model.column, Column::OwnWall);
+    for _ in 0..2 {
+        assert_eq!(model.rows().last().map(|row| row.name.as_str()), Some("waiting for work"));
+        press(&mut model, "r");
+    }
 }
 
 #[test]
