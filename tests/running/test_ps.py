@@ -44,6 +44,27 @@ def line(pid: int) -> list[str]:
     return [lines[at], *below]
 
 
+# As `setproctitle` does: the title, and zeros in the room of the words.
+TITLED = """
+import ctypes, sys
+begin, end = map(int, open("/proc/self/stat").read().rsplit(")", 1)[1].split()[45:47])
+ctypes.memset(begin, 0, end - begin)
+ctypes.memmove(begin, b"titled worker", 13)
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_title_has_nothing_behind_it(workshop: Workshop) -> None:
+    place = workshop.place
+    words = [place.interpreter.path, "-c", TITLED, "many words " * 10]
+    with started(place.command(words), cwd=place.outside, env=place.environment({})) as program:
+        assert row(program.pid)["argv"] == ["titled worker"]
+        assert line(program.pid)[0].endswith(" titled worker")
+        first = genba("dump", str(program.pid), "--children").stdout.splitlines()[0]
+        assert first.endswith(" · titled worker"), first
+
+
 def test_a_process_that_waits_and_one_that_is_stopped(workshop: Workshop) -> None:
     place = workshop.place
     with started(place.command([place.interpreter.path, "-c", WAITS]), cwd=place.outside, env=place.environment({})) as program:

@@ -248,13 +248,18 @@ pub(crate) fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
     status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
 }
 
+/// A process that gave itself a title, as by `setproctitle`, has one word, and behind it zeros or blanks that fill the room of the words before.
 fn words(command_line: &[u8]) -> Vec<String> {
     let whole = command_line.strip_suffix(&[0]).unwrap_or(command_line);
     if whole.is_empty() {
         return Vec::new();
     }
     let word = |word: &[u8]| std::ffi::OsString::from_vec(word.to_vec()).to_string_lossy().into_owned();
-    whole.split(|&byte| byte == 0).map(word).collect()
+    let mut words: Vec<String> = whole.split(|&byte| byte == 0).map(word).collect();
+    if words[1..].iter().all(String::is_empty) {
+        words = vec![words[0].trim_end().to_owned()];
+    }
+    words
 }
 
 fn exists(pid: u32) -> bool {
@@ -328,5 +333,14 @@ mod tests {
     fn an_empty_word_is_one() {
         assert_eq!(words(b"python\0-c\0\0"), ["python", "-c", ""]);
         assert!(words(b"").is_empty());
+    }
+
+    #[test]
+    fn a_title_has_nothing_behind_it() {
+        let title = "gunicorn: worker [app]";
+        assert_eq!(words(format!("{title}\0\0\0\0\0\0").as_bytes()), [title]);
+        assert_eq!(words(format!("{title}      ").as_bytes()), [title]);
+        assert_eq!(words(format!("{title}   \0\0").as_bytes()), [title]);
+        assert_eq!(words(b"python\0app.py \0"), ["python", "app.py "]);
     }
 }
