@@ -137,6 +137,11 @@ impl Clocks {
         is_much.then_some(self.cpu_not_recorded_ns)
     }
 
+    /// Without genba's own.
+    pub fn cpu_program_ns(&self) -> u64 {
+        self.cpu_ns.saturating_sub(self.cpu_genba_ns)
+    }
+
     /// Law 2, exactly.
     pub fn words(&self) -> String {
         format!(
@@ -261,7 +266,7 @@ fn imports(profile: &Profile) -> BTreeSet<String> {
 
 /// The program's own, and beside it what genba used in the same processes.
 fn cpu(clocks: &Clocks) -> String {
-    let program_ns = clocks.cpu_ns.saturating_sub(clocks.cpu_genba_ns);
+    let program_ns = clocks.cpu_program_ns();
     match clocks.cpu_genba_ns {
         0 => format!("{} CPU", duration(program_ns)),
         genba_ns => format!("{} CPU + {} genba's", duration(program_ns), duration(genba_ns)),

@@ -30,7 +30,7 @@ pub struct Facts {
     /// The command line as it was typed; the file's name where the recording tells none.
     pub program: String,
     pub verdict: VerdictFact,
-    /// None: an imported file tells no such time.
+    /// The program's, without genba's own. None: an imported file tells no such time.
     pub cpu_ns: Option<u64>,
     pub wall_ns: Option<u64>,
     pub samples: u64,
@@ -101,7 +101,7 @@ impl Facts {
                 kind: verdict.reason.name().to_owned(),
                 words: cut(&verdict.said(&reading).first.to_string(), WORDS_MAX),
             },
-            cpu_ns: told(is_imported, clocks.cpu_ns, totals.cpu_ns),
+            cpu_ns: told(is_imported, clocks.cpu_program_ns(), totals.cpu_ns),
             wall_ns: told(is_imported, profile.wall_ns(), totals.wall_ns),
             samples: totals.samples,
             processes: profile.processes.len() as u64,
