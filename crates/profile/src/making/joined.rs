@@ -36,7 +36,7 @@ pub fn joined(mut profiles: Vec<(String, Profile)>) -> Profile {
 fn recorder(profiles: &[(String, Profile)]) -> Option<Recorder> {
     let recorders: Option<Vec<&Recorder>> = profiles.iter().map(|(_, profile)| profile.recorder.as_ref()).collect();
     let recorders = recorders?;
-    let wall_ns = recorders.iter().fold(0_u64, |sum, recorder| sum.saturating_add(recorder.wall_ns));
+    let wall_ns = profiles.iter().fold(0_u64, |sum, (_, profile)| sum.saturating_add(profile.wall_ns()));
     let argv = recorders.first()?.argv.clone();
     Some(Recorder { argv, exit_code: None, exit_signal: None, wall_ns })
 }

@@ -22,9 +22,10 @@ pub struct Resident {
 }
 
 impl Profile {
-    /// Of the whole run: as the command measured it, else from the first start to the last block.
+    /// Of the whole run: as the command measured it, or from the first start to the last block where that is longer. A daemon is recorded
+    /// after the run is over, and a process goes on a little after it was asked to stop its recording.
     pub fn wall_ns(&self) -> u64 {
-        self.recorder.as_ref().map_or(self.span_ns, |recorder| recorder.wall_ns)
+        self.recorder.as_ref().map_or(self.span_ns, |recorder| recorder.wall_ns.max(self.span_ns))
     }
 
     pub fn accounting(&self) -> Accounting {

@@ -4,11 +4,12 @@ use crate::notation;
 use expect_test::{Expect, expect};
 use genba_profile::build::{Additions, profile};
 use genba_profile::paint::Paint;
-use genba_profile::profile::{Mark, MarkKind, ProcessIndex, Recorder};
+use genba_profile::profile::{Mark, MarkKind, ProcessIndex, Profile, Recorder};
 use genba_profile::reading::Reading;
 use genba_profile::report::{By, Options, Sort, markdown, report, text};
 use genba_profile::show::Show;
 use genba_profile::table::TableIndex;
+use genba_profile::verdict::verdict;
 use genba_profile::warnings::warnings;
 use genba_profile::weight::Weight;
 
@@ -242,6 +243,28 @@ fn what_was_not_recorded_is_no_waiting() {
     expect![[r#"
         process 7 (CPython 3.13.0): recorded for its first 300 ms only: --duration is over; a longer --duration records more"#]]
     .assert_eq(&warnings(&reading, Weight::Cpu).join("\n"));
+}
+
+fn of_run(recording: &str, wall_ns: u64) -> Profile {
+    let profile = profile(&notation::recording(recording), &Additions::default());
+    let recorder = Recorder { argv: Vec::new(), exit_code: Some(0), exit_signal: None, wall_ns };
+    Profile { recorder: Some(recorder), ..profile }
+}
+
+/// `genba attach --duration 300ms` asks a process to stop its recording then, and a daemon is recorded when the run is over.
+#[test]
+fn a_run_took_as_long_as_samples_were_taken() {
+    let daemon = of_run("process 7 3.13.0\n f@a.py:1 x220", 30_000_000);
+    assert_eq!(daemon.wall_ns(), 352_000_000);
+    assert_eq!(verdict(&daemon).reason.name(), "one place");
+}
+
+/// `genba run --duration 520ms`.
+#[test]
+fn a_verdict_has_the_wall_time_that_its_cpu_is_of() {
+    let profile = of_run(WAITING, 10_000_000_000);
+    let first = verdict(&profile).said(&profile).first.to_string();
+    assert_eq!(first, "520 ms wall, 32.0 ms CPU (6.2 %)");
 }
 
 #[test]
