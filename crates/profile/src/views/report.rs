@@ -10,7 +10,7 @@ pub mod json;
 pub mod markdown;
 pub mod text;
 
-pub use crate::words::excerpt::printable;
+pub use crate::words::excerpt::{printable, source_cut};
 
 use foldhash::{HashMap, HashSet};
 

@@ -117,6 +117,13 @@ pub(crate) fn middle_cut(text: &str, cells_max: usize) -> String {
     format!("{first}{CUT}{last}")
 }
 
+/// Source text in one line, cut from its middle: calls of one chain begin alike, and differ in their ends. Runs of blanks and line breaks would
+/// look like the gap between columns.
+#[must_use]
+pub fn source_cut(source: &str, cells_max: usize) -> String {
+    middle_cut(&printable(&source.split_whitespace().collect::<Vec<_>>().join(" ")), cells_max)
+}
+
 fn last_cells(text: &str, cells_max: usize) -> &str {
     let mut start = text.len();
     for (byte, _) in text.char_indices().rev() {
@@ -260,6 +267,21 @@ mod tests {
             total += sum(prices[order.item] * order…
                      ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~"#]],
         );
+    }
+
+    #[test]
+    fn calls_of_one_chain_are_told_apart_where_they_are_cut() {
+        let chain =
+            r#"",".join(x for x in data if x.startswith("1") or x.endswith("7")).replace("1", "one ").split("ONE ")"#;
+        let ends = [".startswith(\"1\")", "endswith(\"7\"))", ".replace(\"1\", \"one \")", ".split(\"ONE \")"];
+        let calls = ends.map(|end| source_cut(&chain[..chain.find(end).unwrap() + end.len()], 60));
+        expect![[r#"
+            ",".join(x for x in data if x.startswith("1")
+            ",".join(x for x in data if x.…h("1") or x.endswith("7"))
+            ",".join(x for x in data if x.…"7")).replace("1", "one ")
+            ",".join(x for x in data if x.…, "one ").split("ONE ")"#]]
+        .assert_eq(&calls.join("\n"));
+        assert_eq!(source_cut("f(\n    x,\n    y\n)\t+ 1", 60), "f( x, y ) + 1");
     }
 
     #[test]

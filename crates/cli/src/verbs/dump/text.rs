@@ -8,7 +8,7 @@ use genba_process::look::{Local, PythonEnd};
 use genba_process::objects::Value;
 use genba_process::snapshot::{Certainty, Thread};
 use genba_profile::paint::Paint;
-use genba_profile::report::printable;
+use genba_profile::report::{printable, source_cut};
 
 use super::dumped::{Dumped, Frame, PythonFrame};
 use super::states;
@@ -17,8 +17,8 @@ use super::states;
 const ALIKE_MAX: usize = 3;
 /// Of more, so many are named.
 const OTHERS_MAX: usize = 8;
-/// An expression is one line of at most so many characters.
-const EXPRESSION_MAX: usize = 80;
+/// An expression is one line, and so long at most.
+const EXPRESSION_CELLS_MAX: usize = 80;
 
 pub fn text(processes: &[Dumped], paint: Paint) -> String {
     let pages: Vec<String> = processes.iter().map(|process| page(process, paint)).collect();
@@ -157,7 +157,7 @@ fn frame_lines(process: &Dumped, frames: &[Frame], paint: Paint) -> String {
         };
         page += &format!("  {}{blanks}  {}", paint.strong(&name), place(process, frame));
         if let Some(expression) = &frame.expression {
-            page += &format!("  {}", one_line(&expression.text));
+            page += &format!("  {}", source_cut(&expression.text, EXPRESSION_CELLS_MAX));
         }
         page.push('\n');
         if let Some(locals) = &frame.locals {
@@ -181,15 +181,6 @@ fn place(process: &Dumped, frame: &PythonFrame) -> String {
     match frame.location {
         Some(location) => format!("{shown}:{}", location.line),
         None => shown,
-    }
-}
-
-fn one_line(expression: &str) -> String {
-    let words: Vec<&str> = expression.split_whitespace().collect();
-    let line = printable(&words.join(" "));
-    match line.char_indices().nth(EXPRESSION_MAX) {
-        Some((cut, _)) => format!("{}…", &line[..cut]),
-        None => line,
     }
 }
 

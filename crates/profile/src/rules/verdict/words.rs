@@ -14,10 +14,11 @@ use crate::rules::warnings::masked;
 use crate::tables::file_names::FileNames;
 use crate::tables::profile::{FileIndex, FrameIndex, FunctionIndex, Home, Profile};
 use crate::tables::state::wait_in_words;
+use crate::words::excerpt::source_cut;
 use crate::words::figures::{count, counted, duration, percent, share, size};
 
-/// Source text beside a place, in characters.
-const TEXT_MAX: usize = 60;
+/// Source text beside a place.
+const SOURCE_CELLS_MAX: usize = 60;
 /// A part of the wall time that is worth words.
 const PART_MIN: f64 = 0.03;
 
@@ -426,13 +427,13 @@ impl Words<'_> {
     /// `b[i:]`, or the whole line where its columns are not known.
     fn text(&self, frame: FrameIndex) -> Option<Line> {
         let expression = &self.profile.frames[frame].expression;
-        expression.as_ref().map_or_else(|| self.line(frame), |expression| first_line(&expression.text))
+        expression.as_ref().map_or_else(|| self.line(frame), |expression| source(&expression.text))
     }
 
     /// None where the source is not known.
     fn line(&self, frame: FrameIndex) -> Option<Line> {
         let row = &self.profile.frames[frame];
-        first_line(self.profile.source_of(row.function)?.line(row.location?.line)?.trim())
+        source(self.profile.source_of(row.function)?.line(row.location?.line)?)
     }
 
     /// `slow.py:6 before`
@@ -460,12 +461,10 @@ fn named(name: String, target: Option<Target>) -> Line {
     }])
 }
 
-fn first_line(text: &str) -> Option<Line> {
-    let one_line = text.lines().next().unwrap_or_default();
-    let is_cut = text.lines().nth(1).is_some() || one_line.chars().count() > TEXT_MAX;
-    let shown: String = one_line.chars().take(TEXT_MAX).collect();
-    let mark = if is_cut { "…" } else { "" };
-    Some(shown + mark).filter(|shown| !shown.is_empty()).map(|shown| Line(vec![Piece::Code(shown)]))
+fn source(text: &str) -> Option<Line> {
+    Some(source_cut(text, SOURCE_CELLS_MAX))
+        .filter(|shown| !shown.is_empty())
+        .map(|shown| Line(vec![Piece::Code(shown)]))
 }
 
 /// `running 31 ms, loading libraries 2.0 ms`

@@ -5,7 +5,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::rules::difference::{Row, Subject};
 use crate::views::difference::Comparison;
-use crate::words::excerpt::{first_cells_cut, printable};
+use crate::words::excerpt::{printable, source_cut};
 use crate::words::figures::counted;
 use crate::words::paint::Paint;
 use crate::words::wrap::wrapped_on_screen;
@@ -89,9 +89,8 @@ fn words(comparison: &Comparison, row: &Row) -> String {
     printable(&parts.join("   "))
 }
 
-/// Runs of blanks and line breaks would look like the gap between columns.
 pub(super) fn one_line(source: &str) -> String {
-    first_cells_cut(&printable(&source.split_whitespace().collect::<Vec<_>>().join(" ")), SOURCE_CELLS_MAX)
+    source_cut(source, SOURCE_CELLS_MAX)
 }
 
 fn folded(comparison: &Comparison, rows: &[&Row]) -> Option<String> {
