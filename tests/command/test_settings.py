@@ -140,6 +140,19 @@ def test_the_nearest_file_is_taken_alone(tmp_path: Path) -> None:
     assert shown(tmp_path / "a", "run", "--show-config")["mem"] == (False, "default"), "files are not merged"
     beside = genba(tmp_path / "a/b", "run", "--show-config").stdout
     assert "not used: [tool.genba] in pyproject.toml" in beside, beside
+    for lines in ('intervall = "3ms"\n', "mem = = true\n"):
+        write(tmp_path / "a/b", "pyproject.toml", lines)
+        assert interval("a/b") == ("4ms", "genba.toml:1"), "what is not used cannot be wrong"
+
+
+def test_settings_that_are_switched_off_are_not_shown(tmp_path: Path) -> None:
+    off = {"GENBA_SETTINGS": "none", "GENBA_MEM": "perhaps"}
+    for lines in ('interval = "4ms"\n', "mem = = true\n"):
+        write(tmp_path, "genba.toml", lines)
+        page = shown(tmp_path, "run", "--show-config", "--gc", variables=off)
+        assert (page["interval"][0], page["mem"], page["gc"]) == (None, (False, "default"), (True, "--gc"))
+        said = genba(tmp_path, "run", "--show-config", variables=off).stdout
+        assert said.startswith("# settings: none, because GENBA_SETTINGS is none\n"), said
 
 
 @pytest.mark.parametrize(

@@ -64,15 +64,18 @@ pub fn applied(command: &Command, words: Vec<OsString>) -> Result<Applied, Failu
         return Ok(Applied::Words(words));
     }
     // For scripts, and for the Python package: what others have set is not meant for them.
-    if !is_shown && std::env::var_os(NONE).is_some_and(|value| value == "none") {
+    let is_off = std::env::var_os(NONE).is_some_and(|value| value == "none");
+    if is_off && !is_shown {
         return Ok(Applied::Words(words));
     }
-    let file = file::nearest(&lenient)?;
-    let variables = variables::read(&lenient, keys)?;
+    let (file, variables) = match is_off {
+        true => (file::Nearest::default(), Vec::new()),
+        false => (file::nearest(&lenient)?, variables::read(&lenient, keys)?),
+    };
     let of_file = file.settings.iter().filter(|setting| keys.contains(&setting.key));
     let chosen = chosen(verb, typed, [variables.iter().collect(), of_file.collect()])?;
     if is_shown {
-        return Ok(Applied::Shown(shown::page(verb, typed, &chosen, &file)));
+        return Ok(Applied::Shown(shown::page(verb, typed, &chosen, (!is_off).then_some(&file))));
     }
     file.passed_over.iter().for_each(|words| crate::words::failure::say(&format!("warning: {words}")));
     // The verb is the first word: the command has no options of its own that go with a verb.

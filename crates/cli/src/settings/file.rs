@@ -45,16 +45,17 @@ pub fn nearest(command: &Command) -> Result<Nearest, Failure> {
         for name in [OWN, SHARED] {
             let path = folder.join(name);
             let shown = path.strip_prefix(&here).unwrap_or(&path).display().to_string();
+            if found.shown.is_some() {
+                // It is not used, so nothing can be wrong with it.
+                found.outdone = has_table(&path).then_some(shown);
+                continue;
+            }
             let Some(text) = text_of(&path, &shown, folder, &mut found.passed_over)? else {
                 continue;
             };
             let Some(settings) = Reader { command, text: &text, shown: &shown, folder }.settings(name)? else {
                 continue;
             };
-            if found.shown.is_some() {
-                found.outdone = Some(shown);
-                continue;
-            }
             found.settings = settings;
             found.shown = Some(if name == OWN { shown } else { format!("{shown} [tool.genba]") });
         }
@@ -63,6 +64,17 @@ pub fn nearest(command: &Command) -> Result<Nearest, Failure> {
         }
     }
     Ok(found)
+}
+
+/// Whether it is a `pyproject.toml` with a table of genba's, as far as that can be read.
+fn has_table(path: &Path) -> bool {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let document = DeTable::parse(&text);
+    document.is_ok_and(|document| own_table(document.get_ref()).is_some())
+}
+
+fn own_table<'a, 'b>(document: &'a DeTable<'b>) -> Option<&'a Spanned<DeValue<'b>>> {
+    document.get("tool").and_then(|tool| tool.get_ref().get("genba"))
 }
 
 /// None: no such file, one that is not to be trusted, or a pyproject.toml that does not know genba.
@@ -121,8 +133,7 @@ impl Reader<'_> {
         if name == OWN {
             return self.of_table(document).map(Some);
         }
-        let tool = document.get("tool").and_then(|tool| tool.get_ref().get("genba"));
-        match tool.map(|own| (own, own.get_ref().as_table())) {
+        match own_table(document).map(|own| (own, own.get_ref().as_table())) {
             None => Ok(None),
             Some((_, Some(table))) => self.of_table(table).map(Some),
             Some((own, None)) => Err(Failure::usage(format!(

@@ -11,15 +11,19 @@ use super::setting::{SHOW_CONFIG, Setting, Value, is_typed};
 
 use super::file::Nearest;
 
-pub fn page(verb: &Command, typed: &ArgMatches, chosen: &[&Setting], file: &Nearest) -> String {
-    let mut page = match &file.shown {
-        Some(shown) => format!("# settings: {shown}\n"),
-        None => "# settings: no genba.toml and no pyproject.toml with [tool.genba], from here up to /\n".to_owned(),
+/// `file` is None where settings are switched off.
+pub fn page(verb: &Command, typed: &ArgMatches, chosen: &[&Setting], file: Option<&Nearest>) -> String {
+    let mut page = match file.map(|file| &file.shown) {
+        Some(Some(shown)) => format!("# settings: {shown}\n"),
+        Some(None) => {
+            "# settings: no genba.toml and no pyproject.toml with [tool.genba], from here up to /\n".to_owned()
+        }
+        None => "# settings: none, because GENBA_SETTINGS is none\n".to_owned(),
     };
-    if let Some(outdone) = &file.outdone {
+    if let Some(outdone) = file.and_then(|file| file.outdone.as_ref()) {
         page += &format!("# not used: [tool.genba] in {outdone}, because genba.toml lies beside it\n");
     }
-    for words in &file.passed_over {
+    for words in file.iter().flat_map(|file| &file.passed_over) {
         page += &format!("# {words}\n");
     }
     let rows: Vec<(String, String)> = keys(verb).iter().map(|key| row(verb, typed, chosen, key)).collect();
