@@ -5,6 +5,7 @@ pub mod commands;
 pub mod durations;
 pub mod failure;
 pub mod memory_share;
+pub mod numbers;
 pub mod of_others;
 pub mod pids;
 pub mod progress;

@@ -35,6 +35,7 @@ use crate::files::interpreter::{self, Named};
 use crate::files::private_folder;
 use crate::read::MinShare;
 use crate::words::failure::{self, Failure};
+use crate::words::numbers;
 use crate::words::progress::during_change;
 use choice::{InUnit, Sort, Style, failures, input, output};
 use earlier_sessions::EarlierSessions;
@@ -54,7 +55,7 @@ pub struct Arguments {
     commands: Vec<String>,
 
     /// So many runs of each command before those that count
-    #[arg(short, long, value_name = "NUM", default_value_t = 0)]
+    #[arg(short, long, value_name = "NUM", default_value_t = 0, value_parser = numbers::from::<usize>(0))]
     warmup: usize,
 
     /// At least so many runs of each command [default: 10]

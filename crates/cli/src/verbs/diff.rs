@@ -12,6 +12,7 @@ use genba_pstats::{Order, difference};
 
 use crate::read::{self, ColourWhen, FilterOptions, Format, SideTimes, Sides, Stream, WeightBy, prof_file};
 use crate::words::failure::Failure;
+use crate::words::numbers;
 
 /// What a screen shows; JSON leaves nothing out unless asked.
 const ROWS_ON_SCREEN: usize = 20;
@@ -50,7 +51,7 @@ pub struct Arguments {
     filters: FilterOptions,
 
     /// Fold all but the first N rows; 0 shows all [default: 20 as text and Markdown, else 0]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = numbers::limit)]
     limit: Option<usize>,
 
     /// What to print

@@ -25,6 +25,7 @@ use crate::read;
 use crate::verbs::attach::entering;
 use crate::words::durations;
 use crate::words::failure::{Failure, say};
+use crate::words::numbers;
 use crate::words::pids::{self, Target};
 use crate::words::progress::during;
 use crate::words::refused::refused;
@@ -63,7 +64,7 @@ pub struct Arguments {
     live_only: bool,
 
     /// Show so many classes; 0: all. Without it text shows 25, and JSON has all
-    #[arg(long = "limit", alias = "top", value_name = "N")]
+    #[arg(long = "limit", alias = "top", value_name = "N", value_parser = numbers::limit)]
     top: Option<usize>,
 
     /// Look again each time that this has passed, and show what has grown since the first look; until Ctrl-C

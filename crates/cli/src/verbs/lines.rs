@@ -14,6 +14,7 @@ use regex::Regex;
 
 use crate::read::{self, ColourWhen, FilterOptions, Format, MinShare, RecordingArguments, SortBy, Stream, WeightBy};
 use crate::words::failure::Failure;
+use crate::words::numbers;
 
 /// What a screen shows; JSON leaves nothing out unless asked.
 const FUNCTIONS_ON_SCREEN: usize = 5;
@@ -52,7 +53,7 @@ pub struct Arguments {
     min_share: Option<MinShare>,
 
     /// Fold all but the first N functions; 0 shows all [default: 5, in JSON 0]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = numbers::limit)]
     limit: Option<usize>,
 
     /// What to print

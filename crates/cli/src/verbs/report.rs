@@ -20,6 +20,7 @@ use crate::files::packages;
 use crate::finish::{self, Added};
 use crate::read::{self, FilterOptions, Format, RecordingArguments, SortBy, Stream, ViewOptions};
 use crate::words::failure::{Failure, say};
+use crate::words::numbers;
 use crate::words::progress::during;
 
 /// What a screen shows; the formats for machines leave nothing out unless asked.
@@ -48,7 +49,7 @@ pub struct Arguments {
     sort: SortBy,
 
     /// Fold all but the first N rows; 0 shows all [default: 20 as text, else 0]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = numbers::limit)]
     limit: Option<usize>,
 
     /// What to print

@@ -18,6 +18,7 @@ use crate::read::print;
 use crate::verbs::serve::amounts::{address, age_ms, days, now_ms, size_bytes};
 use crate::verbs::serve::refusal::failure;
 use crate::words::failure::{Failure, say};
+use crate::words::numbers;
 
 const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8970);
 const RECORDING_BYTES_MAX: u64 = 256_000_000;
@@ -41,7 +42,7 @@ pub struct Arguments {
     max_recording: Option<u64>,
 
     /// Take so many recordings from one token; those that were deleted do not count [default: 100000]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = numbers::from::<u64>(1))]
     recordings_per_token: Option<u64>,
 
     /// Delete recordings that are older, such as 30d; kept in the database [default: as set before, else none is deleted]

@@ -10,6 +10,7 @@ use genba_profile::warnings::warnings;
 
 use crate::read::{self, FilterOptions, Format, RecordingArguments, SortBy, Stream, ViewOptions};
 use crate::words::failure::Failure;
+use crate::words::numbers;
 
 const SHARE_MIN: f64 = 0.01;
 
@@ -25,7 +26,7 @@ pub struct Arguments {
     filters: FilterOptions,
 
     /// Show no more than N calls in each path
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = numbers::from::<u32>(1))]
     max_depth: Option<u32>,
 
     /// Order calls with one caller by all that passes through them (total) or by what ends in them (self)
@@ -33,7 +34,7 @@ pub struct Arguments {
     sort: SortBy,
 
     /// Fold all but the first N calls of each caller; 0 shows all
-    #[arg(long, value_name = "N", default_value = "0")]
+    #[arg(long, value_name = "N", default_value = "0", value_parser = numbers::limit)]
     limit: usize,
 
     /// From the leaves to their callers

@@ -22,6 +22,7 @@ use crate::read::{check_opens, check_will_read, newest_here, print};
 use crate::verbs::view::ends::End;
 use crate::verbs::view::site::Recordings;
 use crate::words::failure::{Failure, of_system, say};
+use crate::words::numbers;
 use genba_profile::shell;
 
 const SECRET_BYTES: usize = 24;
@@ -33,7 +34,7 @@ pub struct Arguments {
     files: Vec<PathBuf>,
 
     /// Listen on this port of 127.0.0.1 [default: a free one]
-    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "PORT", value_parser = numbers::from_to::<u16>(1, 65_535))]
     port: Option<u16>,
 
     /// Print the address only; without this the browser is opened where there is one

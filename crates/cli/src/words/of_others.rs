@@ -46,8 +46,33 @@ fn hint_for(hint: &str, verb: &str, rest: &[String]) -> String {
         Some(pid) if hint == TOP => filled(TOP, verb, pid),
         Some(pid) if hint.contains("PID") => hint.replace("PID", pid),
         None if hint == HEAP && rest.iter().any(|word| begins(word)) => filled(RUN_ALLOC, verb, &as_run_has_them(rest)),
-        _ if hint == RUN => filled(RUN, verb, &as_run_has_them(rest)),
+        _ if hint == RUN => of_run(rest),
         _ => filled(hint, verb, &rest.join(" ")),
+    }
+}
+
+/// Another profiler's `-o` names the picture; `run` writes a recording, of which the picture is made.
+fn of_run(words: &[String]) -> String {
+    let begin = words.iter().position(|word| begins(word)).unwrap_or(words.len());
+    let (options, program) = words.split_at(begin);
+    let option = ["--output", "-o"].into_iter().find(|option| value_of(options, option).is_some());
+    let named = option.and_then(|option| Some((option, Path::new(value_of(options, option)?))));
+    let Some((option, name)) = named.filter(|(_, name)| ending(name).is_some()) else {
+        return filled(RUN, "run", &as_run_has_them(words));
+    };
+    let recording = name.with_extension("genba").display().to_string();
+    let renamed: Vec<String> = options
+        .iter()
+        .map(|word| match word.strip_prefix(option).map(|value| value.trim_start_matches('=')) {
+            Some(value) if Path::new(value) == name => format!("{option}={recording}"),
+            _ if Path::new(word) == name => recording.clone(),
+            _ => word.clone(),
+        })
+        .collect();
+    let run = filled(RUN, "run", &as_run_has_them(&[renamed.as_slice(), program].concat()));
+    match name.extension().and_then(|ending| ending.to_str()) {
+        Some("html" | "htm" | "svg" | "png" | "pdf") => format!("{run}, then genba html {recording}"),
+        _ => format!("{run}, then genba export --to FORMAT {recording}"),
     }
 }
 
@@ -280,6 +305,22 @@ mod tests {
         );
         // Which word begins the program is not known here.
         assert_eq!(hint("record start -g").as_deref(), Some("genba run start -g"));
+        for (line, expected) in [
+            ("record -o x.svg -- python app.py", "genba run -o x.genba -- python app.py, then genba html x.genba"),
+            (
+                "record --output=a/x.html app.py -o y.svg",
+                "genba run --output=a/x.genba app.py -o y.svg, then genba html a/x.genba",
+            ),
+            (
+                "record -r 99 -o x.txt app.py",
+                "genba run -r 99 -o x.genba app.py, then genba export --to FORMAT x.genba",
+            ),
+            ("record -ox.svg app.py", "genba run -o=x.genba app.py, then genba html x.genba"),
+            ("record -o x.genba app.py", "genba run -o x.genba app.py"),
+            ("record app.py -o x.svg", "genba run app.py -o x.svg"),
+        ] {
+            assert_eq!(hint(line).as_deref(), Some(expected), "{line}");
+        }
         assert_eq!(hint("upload app.genba").as_deref(), Some("genba push app.genba"));
         assert_eq!(hint("speedscope app.genba").as_deref(), Some("genba export --to speedscope app.genba"));
         assert_eq!(hint("perf record -g app.py").as_deref(), Some("genba run app.py"));

@@ -27,6 +27,7 @@ use crate::verbs::heap::asking::{self, Wants};
 use crate::verbs::heap::choice::{self, Wish};
 use crate::verbs::heap::interrupt::Interrupt;
 use crate::words::failure::{Failure, say};
+use crate::words::numbers;
 use crate::words::pids::{self, Target};
 use crate::words::progress::during;
 use crate::words::refused::refused;
@@ -41,7 +42,7 @@ pub struct Arguments {
     target: Target,
 
     /// Show so many kinds of cycles; 0 shows all [default: 10, in JSON 0]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = numbers::limit)]
     limit: Option<usize>,
 
     /// Look at a copy of the process, or fail: the program is held only while the copy is made

@@ -17,6 +17,7 @@ use super::text::shortened;
 use crate::files::own_file::format_of;
 use crate::read;
 use crate::words::failure::{self, Failure};
+use crate::words::numbers;
 
 const KEEPS_ONE: &str = "genba heap PID -o FILE keeps one";
 
@@ -31,7 +32,7 @@ pub struct Arguments {
     after: PathBuf,
 
     /// Show so many classes; 0: all. Without it text shows 25, and JSON has all
-    #[arg(long = "limit", alias = "top", value_name = "N")]
+    #[arg(long = "limit", alias = "top", value_name = "N", value_parser = numbers::limit)]
     top: Option<usize>,
 
     /// What to print

@@ -17,6 +17,7 @@ use super::ways::{Ways, text};
 use crate::read;
 use crate::verbs::attach::entering;
 use crate::words::failure::Failure;
+use crate::words::numbers;
 use crate::words::pids;
 use crate::words::progress::during;
 use crate::words::refused::refused;
@@ -37,7 +38,7 @@ pub struct Arguments {
     class: String,
 
     /// Follow the ways to so many of its objects, evenly from all of them
-    #[arg(long, value_name = "N", default_value_t = SAMPLE, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = SAMPLE, value_parser = numbers::from_to::<u64>(1, 100_000))]
     sample: u64,
 
     /// Look at a copy of the process, or fail: the program is held only while the copy is made

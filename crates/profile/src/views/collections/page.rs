@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::heading::place_words;
 use super::json::key;
-use super::text::advice_words;
+use super::text::{advice_words, command};
 use crate::rules::collections::{Place, Summary, places};
 use crate::tables::file_names::FileNames;
 use crate::tables::profile::{Collection, Profile};
@@ -65,6 +65,7 @@ pub fn json(profile: &Profile, summary: &Summary) -> serde_json::Result<String> 
 fn json_of(profile: &Profile, summary: &Summary, rows_max: usize) -> serde_json::Result<String> {
     let places = places(profile);
     let files = FileNames::of(profile, places.iter().flatten().map(|place| place.file));
+    let command = command(profile);
     let kept = longest(&profile.collections, rows_max);
     let mut known: BTreeMap<Option<Place>, usize> = BTreeMap::new();
     let (mut rows, mut words) = (Columns::default(), Vec::new());
@@ -84,7 +85,7 @@ fn json_of(profile: &Profile, summary: &Summary, rows_max: usize) -> serde_json:
         lost: summary.lost,
         incremental: summary.is_incremental,
         wall_ns: summary.wall_ns,
-        advice: summary.advice.iter().map(advice_words).collect(),
+        advice: summary.advice.iter().map(|advice| advice_words(advice, &command)).collect(),
     })
 }
 

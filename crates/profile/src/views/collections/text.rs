@@ -10,9 +10,11 @@ use crate::views::summary::{law_line, who};
 use crate::words::excerpt::printable;
 use crate::words::figures::{count, counted, duration, size};
 use crate::words::paint::Paint;
+use crate::words::shell::word;
 use crate::words::wrap::wrapped_on_screen;
 
 const PLACES_MAX: usize = 10;
+const COMMAND_BYTES_MAX: usize = 120;
 const BAR_CELLS: u64 = 30;
 /// The bins of the histogram: up to 10 µs, then ten times as much each.
 const BINS_NS: [u64; 6] = [10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
@@ -34,7 +36,7 @@ pub fn text(reading: &Reading, summary: &Summary, width: Option<usize>, paint: P
     }
     for advice in &summary.advice {
         page.push('\n');
-        for line in wrapped_on_screen(&format!("advice: {}", advice_words(advice)), width) {
+        for line in wrapped_on_screen(&format!("advice: {}", advice_words(advice, &command(profile))), width) {
             page += &format!("{line}\n");
         }
     }
@@ -135,8 +137,18 @@ fn limit(limit_ns: u64) -> String {
     }
 }
 
-/// For people: what follows, and the command that tries it.
-pub(super) fn advice_words(advice: &Advice) -> String {
+/// The program's command line, for a shell. One that is not known, or is long, is a word in its place.
+pub(super) fn command(profile: &Profile) -> String {
+    let first = profile.collectors.first().and_then(|collector| {
+        let process = &profile.processes[collector.process];
+        Some(process).filter(|process| !process.argv.is_empty())
+    });
+    let words = first.map(|process| process.argv.iter().map(|argument| word(argument)).collect::<Vec<_>>().join(" "));
+    words.filter(|words| words.len() <= COMMAND_BYTES_MAX).unwrap_or_else(|| "COMMAND".to_owned())
+}
+
+/// For people: what follows, and what tries it with the command.
+pub(super) fn advice_words(advice: &Advice, command: &str) -> String {
     match *advice {
         Advice::Threshold { threshold, collections, pause_ns, young, collected, waiting_bytes } => {
             let none = match collections {
@@ -155,7 +167,7 @@ pub(super) fn advice_words(advice: &Advice) -> String {
             };
             format!(
                 "with gc.set_threshold({threshold}) {none}, {} in all: its counter reached {} objects in sum; {cost}. \
-                 genba gc try --threshold {threshold} says whether that helps",
+                 To see whether that helps: genba gc try --threshold {threshold} {command}",
                 duration(pause_ns),
                 count(young)
             )
@@ -163,7 +175,7 @@ pub(super) fn advice_words(advice: &Advice) -> String {
         Advice::HigherThreshold { threshold, one_in, collections, pause_ns, waiting_bytes } => format!(
             "with gc.set_threshold({threshold}) about one in {one_in} of the {} collections would have run that the \
              interpreter began, {} in all; between two of them at most about {} more of garbage would have waited, at \
-             {GARBAGE_BYTES} bytes an object. genba gc try --threshold {threshold} says whether that helps",
+             {GARBAGE_BYTES} bytes an object. To see whether that helps: genba gc try --threshold {threshold} {command}",
             count(collections),
             duration(pause_ns),
             size(waiting_bytes)
@@ -193,8 +205,9 @@ pub(super) fn advice_words(advice: &Advice) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::gaps;
-    use crate::rules::collections::{Sum, Summary};
+    use super::{advice_words, command, gaps};
+    use crate::rules::collections::{Advice, Sum, Summary};
+    use crate::tables::profile::{Collector, Process, Profile};
 
     #[test]
     fn what_cannot_be_freed_is_said_where_there_is_any() {
@@ -213,5 +226,28 @@ mod tests {
         let lines = with(true);
         let [line] = lines.as_slice() else { panic!("{lines:?}") };
         assert!(line.starts_with("CPython 3.14.0 to 3.14.4 collect in increments: generation 1 is one"), "{line}");
+    }
+
+    #[test]
+    fn what_tries_a_threshold_names_the_command_line() {
+        let said = |argv: &[&str]| {
+            let mut profile = Profile::default();
+            let argv = argv.iter().map(|argument| (*argument).to_owned()).collect();
+            let process = profile.processes.push(Process { argv, ..Process::default() });
+            profile.collectors.push(Collector { process, before: Vec::new(), lost: 0, is_incremental: false });
+            let advice = Advice::HigherThreshold {
+                threshold: 5_000,
+                one_in: 10,
+                collections: 90,
+                pause_ns: 20,
+                waiting_bytes: 4_000,
+            };
+            let words = advice_words(&advice, &command(&profile));
+            words.split_once(" To see whether that helps: ").map(|(_, command)| command.to_owned())
+        };
+        let tries = |command: &str| Some(format!("genba gc try --threshold 5000 {command}"));
+        assert_eq!(said(&["python3", "app.py", "a b"]), tries("python3 app.py 'a b'"));
+        assert_eq!(said(&[]), tries("COMMAND"));
+        assert_eq!(said(&["python3", "-c", &"x".repeat(200)]), tries("COMMAND"));
     }
 }
