@@ -277,9 +277,9 @@ mod tests {
         let calls = ends.map(|end| source_cut(&chain[..chain.find(end).unwrap() + end.len()], 60));
         expect![[r#"
             ",".join(x for x in data if x.startswith("1")
-            ",".join(x for x in data if x.…h("1") or x.endswith("7"))
-            ",".join(x for x in data if x.…"7")).replace("1", "one ")
-            ",".join(x for x in data if x.…, "one ").split("ONE ")"#]]
+            ",".join(x for x in data if x.…with("1") or x.endswith("7"))
+            ",".join(x for x in data if x.…th("7")).replace("1", "one ")
+            ",".join(x for x in data if x.…ce("1", "one ").split("ONE ")"#]]
         .assert_eq(&calls.join("\n"));
         assert_eq!(source_cut("f(\n    x,\n    y\n)\t+ 1", 60), "f( x, y ) + 1");
     }

@@ -150,7 +150,7 @@ fn an_expression_over_several_lines_says_so() {
         expect![[r#"
             CPython 3.13.0 · 320 ms wall · 320 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
             ticks 200 = sampled 200 + dropped 0 + refused 0 · CPU covered 100.0 %
-            one place: 100.0 % of 320 ms CPU is app.py:1 <module>   total([…
+            one place: 100.0 % of 320 ms CPU is app.py:1 <module>   total([ 1, ])
 
             100.0 %  320 ms  app.py:1 <module>    x = total([
                                                       ~~~~~~~ goes on for 2 lines
