@@ -46,7 +46,7 @@ pub fn nearest(command: &Command) -> Result<Nearest, Failure> {
             let path = folder.join(name);
             let shown = path.strip_prefix(&here).unwrap_or(&path).display().to_string();
             if found.shown.is_some() {
-                // It is not used, so nothing can be wrong with it.
+                // Nothing is wrong with what is not used.
                 found.outdone = has_table(&path).then_some(shown);
                 continue;
             }
