@@ -172,7 +172,9 @@ def test_every_view_has_the_weight(workshop: Workshop) -> None:
     assert "memory requested" in text and " ± " in text, "what is not seen is said, and how sure a number is"
     said = next(line for line in made.stderr.splitlines() if "allocations: " in line)
     assert "bytes(LARGE)" in said and "each time" in said, said
-    [place] = made.report_json("--weight", "allocated")["verdict"]["allocations"]
+    page = made.report_json("--weight", "allocated")
+    [place] = page["verdict"]["allocations"]
+    assert place["share"] == pytest.approx(place["bytes"] / page["allocated_bytes"]) and place["margin_bytes"] >= 0
     assert place["expression"] == "bytes(LARGE)" and abs(place["bytes"] / place["allocations"] / 10_033 - 1) < 0.05
     counted = next(line for line in made.check().stdout.splitlines() if "  allocated: " in line)
     assert " = sampled " in counted and " + not sampled " in counted

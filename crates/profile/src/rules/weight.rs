@@ -8,6 +8,7 @@ use genba_format::measure::{self, Measure};
 use crate::rules::waits::for_work::ForWork;
 use crate::rules::waits::pauses::recorded_ns;
 use crate::rules::waits::short::ShortWaits;
+use crate::rules::warnings::QUANTILE_95;
 use crate::tables::profile::{ProcessIndex, Profile, SampleGroup};
 use crate::words::figures;
 
@@ -109,14 +110,11 @@ impl Totals {
         }
     }
 
-    /// Half of the interval that holds the true bytes of these samples in 95 of 100 recordings. The whole is counted, so only the share of a
-    /// part is uncertain: its variance is that of a ratio of two Poisson sums.
+    /// See `Estimated::margin_bytes`.
     #[must_use]
     pub fn allocated_margin_bytes(self, whole: Totals) -> u64 {
-        let share = figures::share(self.allocated_bytes, whole.allocated_bytes);
-        let others_kib2 = whole.allocated_kib2.saturating_sub(self.allocated_kib2);
-        let variance_kib2 = (1.0 - share).powi(2) * self.allocated_kib2 as f64 + share.powi(2) * others_kib2 as f64;
-        (1.96 * variance_kib2.sqrt() * 1024.0).round() as u64
+        let of = |totals: Totals| Estimated { bytes: totals.allocated_bytes, kib2: totals.allocated_kib2 };
+        of(self).margin_bytes(of(whole))
     }
 
     /// The weight in words: a duration, a count of samples, or bytes.
@@ -126,6 +124,24 @@ impl Totals {
             Weight::Samples => figures::count(self.samples),
             Weight::Copied | Weight::Allocated => figures::size(self.by(weight)),
         }
+    }
+}
+
+/// Bytes of samples, and the variance of that estimate in squares of 1,024 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::rules) struct Estimated {
+    pub bytes: u64,
+    pub kib2: u64,
+}
+
+impl Estimated {
+    /// Half of the interval that holds the true bytes of these samples in 95 of 100 recordings. The whole is counted, so only the share of a
+    /// part is uncertain: its variance is that of a ratio of two Poisson sums.
+    pub fn margin_bytes(self, whole: Estimated) -> u64 {
+        let share = figures::share(self.bytes, whole.bytes);
+        let others_kib2 = whole.kib2.saturating_sub(self.kib2);
+        let variance_kib2 = (1.0 - share).powi(2) * self.kib2 as f64 + share.powi(2) * others_kib2 as f64;
+        (QUANTILE_95 * variance_kib2.sqrt() * 1024.0).round() as u64
     }
 }
 

@@ -378,10 +378,12 @@ pub struct SampleGroup {
     /// Sum of the squares of the samples' CPU, in microseconds: with `cpu_ns` it tells how many equal samples these are worth.
     pub cpu_us2: u64,
     pub wall_ns: u64,
-    /// Bytes copied, and in how many copies (estimates). Apart from samples: a group may have these alone.
+    /// Bytes copied, the variance of that estimate in squares of 1,024 bytes (0: not told), and in how many copies. Apart from samples: a
+    /// group may have these alone.
     pub copied_bytes: u64,
+    pub copied_kib2: u64,
     pub copies: u64,
-    /// Bytes allocated, the variance of that estimate in squares of 1,024 bytes, and in how many allocations.
+    /// The same of allocations.
     pub allocated_bytes: u64,
     pub allocated_kib2: u64,
     pub allocations: u64,

@@ -50,6 +50,7 @@ impl SampleGroup {
             cpu_us2: 0,
             wall_ns: 0,
             copied_bytes: 0,
+            copied_kib2: 0,
             copies: 0,
             allocated_bytes: 0,
             allocated_kib2: 0,
@@ -81,6 +82,7 @@ pub fn regroup(profile: &mut Profile, mut node_of: impl FnMut(&mut Profile, Node
                 sum.cpu_us2 = sum.cpu_us2.saturating_add(group.cpu_us2);
                 sum.wall_ns = sum.wall_ns.saturating_add(group.wall_ns);
                 sum.copied_bytes = sum.copied_bytes.saturating_add(group.copied_bytes);
+                sum.copied_kib2 = sum.copied_kib2.saturating_add(group.copied_kib2);
                 sum.copies = sum.copies.saturating_add(group.copies);
                 sum.allocated_bytes = sum.allocated_bytes.saturating_add(group.allocated_bytes);
                 sum.allocated_kib2 = sum.allocated_kib2.saturating_add(group.allocated_kib2);

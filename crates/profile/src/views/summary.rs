@@ -191,27 +191,38 @@ fn kept_below(reading: &Reading, choice: &Choice) -> Option<String> {
     kept_line(reading, choice.weight).map(|kept| format!("{kept}. Shares below are of what is kept."))
 }
 
-fn weight_line(profile: &Profile, choice: &Choice) -> Option<String> {
+fn weight_line(profile: &Reading, choice: &Choice) -> Option<String> {
     match (choice.weight, &choice.why) {
         (Weight::Cpu, _) => None,
         (Weight::Copied, _) => {
             let genba_format::measure::Totals { exact, not_sampled, .. } = profile.copied();
+            let shares = shares_of_sampled(profile, exact, not_sampled);
             let (exact, not_sampled) = (size(exact), size(not_sampled));
             Some(format!(
-                "weight: bytes copied by memcpy and memmove, {exact}, {not_sampled} of them in no sample. \
+                "weight: bytes copied by memcpy and memmove, {exact}, {not_sampled} of them in no sample{shares}. \
                  Copies that the compiler inlined, and those inside libc and the kernel, are not seen"
             ))
         }
         (Weight::Allocated, _) => {
             let genba_format::measure::Totals { exact, not_sampled, .. } = profile.allocated();
+            let shares = shares_of_sampled(profile, exact, not_sampled);
             let (exact, not_sampled) = (size(exact), size(not_sampled));
             Some(format!(
-                "weight: bytes asked for of CPython's allocator and of malloc, {exact}, {not_sampled} of them in no sample. \
+                "weight: bytes asked for of CPython's allocator and of malloc, {exact}, {not_sampled} of them in no sample{shares}. \
                  It is memory requested, freed or not, and no count of objects: what CPython's free lists serve again is not seen. ± is the 95 % interval"
             ))
         }
         (weight, Some(why)) => Some(format!("weight: {weight}, because {why}")),
         (weight, None) => Some(format!("weight: {weight}")),
+    }
+}
+
+/// Rows have what samples have, and so their shares: said where that is another number than the share of all. Filters say it of theirs.
+fn shares_of_sampled(reading: &Reading, exact: u64, not_sampled: u64) -> String {
+    let is_another = percent(not_sampled, exact) != "0.0" && reading.kept.is_none();
+    match is_another {
+        true => format!("; shares below are of the other {}", size(exact.saturating_sub(not_sampled))),
+        false => String::new(),
     }
 }
 

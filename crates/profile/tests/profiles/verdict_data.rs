@@ -3,8 +3,13 @@
 use crate::judged::expressions;
 use crate::notation;
 use expect_test::{Expect, expect};
+use genba_format::measure::{Measure, Totals};
 use genba_profile::build::{Additions, profile};
+use genba_profile::profile::Profile;
+use genba_profile::reading::Reading;
+use genba_profile::summary::header;
 use genba_profile::verdict::{json, verdict};
+use genba_profile::weight::Weight;
 use serde_json::Value;
 
 const PROCESS: &str = "process 7 3.13.0\n";
@@ -142,4 +147,114 @@ fn advice_is_one_of_few() {
         advice {"file":"/app.py","function":"f1","kind":"look_at_function","share":0.16666666666666666}
     "#]],
     );
+}
+
+/// Lines 1 and 2 allocated: bytes, the standard error of that estimate, and how often. `not_sampled` bytes are in no sample.
+fn allocating(places: [(u64, u64, u64); 2], not_sampled: u64) -> Profile {
+    let recording = notation::recording(&format!("{PROCESS}main@/app.py:1[4-9] x60\nmain@/app.py:2[4-9] x40\n"));
+    let mut profile = profile(&recording, &Additions::default());
+    let (mut sampled, mut kib2) = (0, 0);
+    assert_eq!(profile.samples.len(), 2);
+    for (group, (bytes, error_bytes, allocations)) in profile.samples.iter_mut().zip(places) {
+        group.allocated_bytes = bytes;
+        group.allocated_kib2 = (error_bytes / 1024).pow(2);
+        group.allocations = allocations;
+        (sampled, kib2) = (sampled + bytes, kib2 + group.allocated_kib2);
+    }
+    assert!(sampled > 0 && kib2 > 0);
+    let totals = Totals { exact: sampled + not_sampled, genba: 0, sampled, not_sampled };
+    profile.processes.iter_mut().for_each(|process| {
+        process.measures.insert(Measure::Allocated, totals);
+    });
+    profile
+}
+
+/// What is said of allocations, and the weight's line above the rows.
+fn check_allocations(profile: Profile, expected: Expect) {
+    let said = verdict(&profile).said(&profile).details;
+    let said = said.iter().map(ToString::to_string).filter(|line| line.starts_with("allocations: "));
+    let reading = Reading::of(profile);
+    let weight = header(&reading, &reading.choice(Some(Weight::Allocated))).into_iter().filter_map(|line| {
+        let (before, _) = line.split_once(" of them in no sample")?;
+        Some(line[..line[before.len()..].find(". ")? + before.len()].to_owned())
+    });
+    expected.assert_eq(&said.chain(weight).map(|line| line + "\n").collect::<String>());
+}
+
+#[test]
+fn a_share_of_all_allocated_bytes_counts_those_without_a_sample() {
+    let of_two = |not_sampled| allocating([(390_000_000, 4_000_000, 3_900), (10_000_000, 1_000_000, 100)], not_sampled);
+    check_allocations(
+        of_two(100_000),
+        expect![[r#"
+        allocations: app.py:1 main  allocates 390 MB ± 1.92 MB, 100 kB each time (97.5 % of all allocated bytes)
+        weight: bytes asked for of CPython's allocator and of malloc, 400 MB, 100 kB of them in no sample
+    "#]],
+    );
+    check_allocations(
+        of_two(600_000_000),
+        expect![[r#"
+        allocations: app.py:1 main  allocates 390 MB ± 1.92 MB, 100 kB each time (39.0 % of all allocated bytes)
+        weight: bytes asked for of CPython's allocator and of malloc, 1.00 GB, 600 MB of them in no sample; shares below are of the other 400 MB
+    "#]],
+    );
+    // Of all it is less than a fifth.
+    check_allocations(
+        of_two(1_600_000_000),
+        expect![[r#"
+        weight: bytes asked for of CPython's allocator and of malloc, 2.00 GB, 1.60 GB of them in no sample; shares below are of the other 400 MB
+    "#]],
+    );
+}
+
+#[test]
+fn how_much_an_expression_allocated_is_told_as_far_as_it_is_known() {
+    let beside = (300_000_000, 15_000_000, 3_000);
+    check_allocations(
+        allocating([(300_000_000, 15_000_000, 6_000), beside], 0),
+        expect![[r#"
+        allocations: app.py:1 main  allocates 300 MB ± 20.8 MB, 50.0 kB each time (50.0 % of all allocated bytes)
+        allocations: app.py:2 main  allocates 300 MB ± 20.8 MB, 100 kB each time (50.0 % of all allocated bytes)
+        weight: bytes asked for of CPython's allocator and of malloc, 600 MB, 0 bytes of them in no sample
+    "#]],
+    );
+    // How often is known as little as how much.
+    check_allocations(
+        allocating([(309_000_000, 150_000_000, 6_000), beside], 0),
+        expect![[r#"
+        allocations: app.py:1 main  allocates 309 MB ± 146 MB (50.7 % of all allocated bytes)
+        allocations: app.py:2 main  allocates 300 MB ± 146 MB (49.3 % of all allocated bytes)
+        weight: bytes asked for of CPython's allocator and of malloc, 609 MB, 0 bytes of them in no sample
+    "#]],
+    );
+    // Where each is so large, smaller ones are not seen.
+    check_allocations(
+        allocating([(900_000_000, 15_000_000, 90), beside], 0),
+        expect![[r#"
+        allocations: app.py:1 main  allocates 900 MB ± 23.2 MB (75.0 % of all allocated bytes)
+        allocations: app.py:2 main  allocates 300 MB ± 23.2 MB, 100 kB each time (25.0 % of all allocated bytes)
+        weight: bytes asked for of CPython's allocator and of malloc, 1.20 GB, 0 bytes of them in no sample
+    "#]],
+    );
+    // It may be all error.
+    check_allocations(
+        allocating([(100_000_000, 90_000_000, 90), beside], 0),
+        expect![[r#"
+        allocations: app.py:2 main  allocates 300 MB ± 133 MB (75.0 % of all allocated bytes)
+        weight: bytes asked for of CPython's allocator and of malloc, 400 MB, 0 bytes of them in no sample
+    "#]],
+    );
+}
+
+#[test]
+fn an_earlier_recording_tells_no_margin_of_its_copies() {
+    let mut profile = allocating([(300_000_000, 15_000_000, 6_000), (1_000_000, 1_000, 1)], 0);
+    for group in &mut profile.samples {
+        (group.copied_bytes, group.copies) = (group.allocated_bytes, group.allocations);
+    }
+    let page = serde_json::to_value(json::page(&profile, &verdict(&profile))).unwrap();
+    let keys = ["bytes", "margin_bytes", "copies", "each_bytes"].map(|key| page["copies"][0][key].clone());
+    assert_eq!(keys, [Value::from(300_000_000), Value::Null, Value::from(6_000), Value::Null]);
+    let copied = " copies 300 MB (99.7 % of all that memcpy and memmove copied)";
+    assert!(texts(&page["details"]).iter().any(|line| line.ends_with(copied)), "{page}");
 }

@@ -79,11 +79,12 @@ pub fn counted(
                     })
                 });
                 let group = &mut profile.samples[position];
+                let variance_kib2 = weights.variance_kib2.get(row).copied().unwrap_or(0);
                 if measure == Measure::Copied {
+                    group.copied_kib2 = group.copied_kib2.saturating_add(variance_kib2);
                     group.copied_bytes = group.copied_bytes.saturating_add(weights.weight[row]);
                     group.copies = group.copies.saturating_add(weights.count[row]);
                 } else {
-                    let variance_kib2 = weights.variance_kib2.get(row).copied().unwrap_or(0);
                     group.allocated_bytes = group.allocated_bytes.saturating_add(weights.weight[row]);
                     group.allocated_kib2 = group.allocated_kib2.saturating_add(variance_kib2);
                     group.allocations = group.allocations.saturating_add(weights.count[row]);

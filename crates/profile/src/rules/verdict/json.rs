@@ -133,7 +133,9 @@ struct ShortBlocksPage<'a> {
 #[derive(Serialize)]
 struct CopiesPage<'a> {
     bytes: u64,
+    margin_bytes: Option<u64>,
     copies: u64,
+    each_bytes: Option<u64>,
     share: f64,
     #[serde(flatten)]
     at: AtPage<'a>,
@@ -143,7 +145,9 @@ struct CopiesPage<'a> {
 #[derive(Serialize)]
 struct AllocationsPage<'a> {
     bytes: u64,
+    margin_bytes: Option<u64>,
     allocations: u64,
+    each_bytes: Option<u64>,
     share: f64,
     #[serde(flatten)]
     at: AtPage<'a>,
@@ -221,9 +225,11 @@ impl<'a> Pages<'a> {
     }
 
     fn copies(&self, copies: Copies) -> CopiesPage<'a> {
-        let Copies { place, bytes, copies, whole_bytes } = copies;
+        let Copies { place, bytes, margin_bytes, copies, each_bytes, whole_bytes } = copies;
         CopiesPage {
             bytes,
+            margin_bytes,
+            each_bytes,
             copies,
             share: share(bytes, whole_bytes),
             at: place.map(|frame| self.frame(frame)).unwrap_or_default(),
@@ -236,8 +242,8 @@ impl<'a> Pages<'a> {
     }
 
     fn allocations(&self, allocations: Copies) -> AllocationsPage<'a> {
-        let CopiesPage { bytes, copies, share, at, expression } = self.copies(allocations);
-        AllocationsPage { bytes, allocations: copies, share, at, expression }
+        let CopiesPage { bytes, margin_bytes, copies, each_bytes, share, at, expression } = self.copies(allocations);
+        AllocationsPage { bytes, margin_bytes, allocations: copies, each_bytes, share, at, expression }
     }
 
     fn place(&self, place: &'a Place) -> PlacePage<'a> {

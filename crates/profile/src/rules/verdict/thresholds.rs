@@ -32,6 +32,10 @@ pub(super) const WAITING_MARGIN_MIN: f64 = 0.03;
 /// Copies are worth a line from so many bytes on, and of all copied bytes a place has so much: at most five places.
 pub(super) const COPIED_BYTES_MIN: u64 = 50_000_000;
 pub(super) const COPIED_MIN: f64 = 0.2;
+/// The size of one copy is told where the margin of the bytes is so much of them at most, and where it is below the least distance between
+/// two samples.
+pub(super) const CALLS_MARGIN_MAX: f64 = 0.1;
+pub(super) const CALL_BYTES_MAX: u64 = 500_000;
 /// A callback of an event loop blocks it when it takes so much CPU, or is so long in calls that block.
 pub(super) const BLOCKS_NS_MIN: u64 = 50_000_000;
 /// Calls that block for less than that, and for so long at least, are told where together they are so much of the thread's wall time.

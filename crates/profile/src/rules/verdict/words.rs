@@ -348,13 +348,11 @@ impl Words<'_> {
         }
     }
 
-    /// `copies: slices.py:6 before   b[i:]  copies 19.9 GB, 100 kB a call (99.9 % of all)`
+    /// `copies: slices.py:6 before   b[i:]  copies 19.9 GB ± 120 MB, 100 kB a call (99.5 % of all that memcpy and memmove copied)`
     fn copies(&self, copies: &Copies) -> Line {
-        let Copies { place, bytes, copies, whole_bytes } = *copies;
-        let each = size(bytes / copies.max(1));
-        let part = percent(bytes, whole_bytes);
-        let words = format!("  copies {}, {each} a call ({part} % of all that memcpy and memmove copied)", size(bytes));
-        Line::text("copies: ").then(self.at(&At::Expression(place))).and(words)
+        let part = percent(copies.bytes, copies.whole_bytes);
+        let words = format!("  copies {} ({part} % of all that memcpy and memmove copied)", amount(copies, "a call"));
+        Line::text("copies: ").then(self.at(&At::Expression(copies.place))).and(words)
     }
 
     /// `waited for work: 9.24 s of all threads' 10.4 s, in server.py:9 <module> 89.2 % (genba tree --weight wall)`
@@ -369,13 +367,11 @@ impl Words<'_> {
         line.and(" (genba tree --weight wall)")
     }
 
-    /// `allocations: app.py:6 load   bytes(n)  allocates 19.9 GB, 100 kB each time (99.9 % of all allocated bytes)`
+    /// `allocations: app.py:6 load   bytes(n)  allocates 19.9 GB ± 120 MB, 100 kB each time (99.5 % of all allocated bytes)`
     fn allocations(&self, allocations: &Copies) -> Line {
-        let Copies { place, bytes, copies: times, whole_bytes } = *allocations;
-        let each = size(bytes / times.max(1));
-        let part = percent(bytes, whole_bytes);
-        let words = format!("  allocates {}, {each} each time ({part} % of all allocated bytes)", size(bytes));
-        Line::text("allocations: ").then(self.at(&At::Expression(place))).and(words)
+        let part = percent(allocations.bytes, allocations.whole_bytes);
+        let words = format!("  allocates {} ({part} % of all allocated bytes)", amount(allocations, "each time"));
+        Line::text("allocations: ").then(self.at(&At::Expression(allocations.place))).and(words)
     }
 
     fn at(&self, at: &At) -> Line {
@@ -452,6 +448,14 @@ impl Words<'_> {
         let Home::Python { file, .. } = function.home else { return None };
         Some(Target { file, line: row.location.map(|location| location.line), function: function.name.clone() })
     }
+}
+
+/// `19.9 GB ± 120 MB, 100 kB a call`, as far as that is known.
+fn amount(copies: &Copies, call: &str) -> String {
+    let margin = copies.margin_bytes.filter(|margin_bytes| *margin_bytes > 0);
+    let margin = margin.map_or(String::new(), |margin_bytes| format!(" ± {}", size(margin_bytes)));
+    let each = copies.each_bytes.map_or(String::new(), |each_bytes| format!(", {} {call}", size(each_bytes)));
+    format!("{}{margin}{each}", size(copies.bytes))
 }
 
 fn named(name: String, target: Option<Target>) -> Line {
