@@ -156,8 +156,11 @@ fn reason(profile: &Profile, shares: Shares<'_>) -> Reason {
     let waits = shares.waits;
     let native = || facts.native_threads().map(|(_, cpu_ns)| cpu_ns);
     let native_cpu_ns = native().fold(0, u64::saturating_add);
-    // Without what the program paused, and what of the run was not recorded: the CPU is of this time.
-    let wall_ns = recorded_ns(profile);
+    // Without what the program paused; with `--duration` the CPU is of that time.
+    let recorded_ns = recorded_ns(profile);
+    let is_part = profile.processes.iter().any(|process| process.ended.as_deref() == Some("duration"));
+    let paused_ns = profile.span_ns.saturating_sub(recorded_ns);
+    let wall_ns = if is_part { recorded_ns } else { profile.wall_ns().saturating_sub(paused_ns) };
     let elsewhere = Pythons::of(&profile.not_followed);
     if profile.is_imported() && choose(profile).weight != Weight::Cpu {
         Reason::NoClock { samples: facts.running_samples }
@@ -172,7 +175,7 @@ fn reason(profile: &Profile, shares: Shares<'_>) -> Reason {
         Reason::Waiting { wall_ns, cpu_ns, in_queue_ns: facts.in_queue_ns }
     } else if facts.gil_threads() > 1 && share(facts.gil_wait_ns, facts.wanting_ns) >= GIL_WAIT_MIN {
         let (waited_ns, wanting_ns) = (facts.gil_wait_ns, facts.wanting_ns);
-        Reason::Gil { threads: facts.gil_threads() as u64, cpu_ns, span_ns: wall_ns, waited_ns, wanting_ns }
+        Reason::Gil { threads: facts.gil_threads() as u64, cpu_ns, span_ns: recorded_ns, waited_ns, wanting_ns }
     } else if shares.at_least(native_cpu_ns, NATIVE_MIN) {
         Reason::NativeThreads { threads: native().count() as u64, native_cpu_ns, cpu_ns }
     } else if shares.at_least(facts.gc_cpu_ns, GC_MIN) {

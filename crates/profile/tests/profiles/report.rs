@@ -262,7 +262,7 @@ fn a_run_took_as_long_as_samples_were_taken() {
 /// `genba run --duration 520ms`.
 #[test]
 fn a_verdict_has_the_wall_time_that_its_cpu_is_of() {
-    let profile = of_run(WAITING, 10_000_000_000);
+    let profile = of_run(&format!("{WAITING}\nend duration\n"), 10_000_000_000);
     let first = verdict(&profile).said(&profile).first.to_string();
     assert_eq!(first, "520 ms wall, 32.0 ms CPU (6.2 %)");
 }
