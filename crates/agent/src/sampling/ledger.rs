@@ -266,6 +266,11 @@ impl Ledger {
         self.still = None;
     }
 
+    /// A block ends that has nothing of the waiting sample yet; nothing is added to a running one any more.
+    pub const fn end_block_in_wait(&mut self) {
+        self.ran = None;
+    }
+
     /// A block ends. Of the waiting sample it has what there is, and the sample goes on; nothing is added to a running one any more.
     pub fn end_block(&mut self, still: Option<WaitingSample>) {
         self.ran = None;

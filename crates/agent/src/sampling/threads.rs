@@ -105,16 +105,18 @@ pub struct Name {
 }
 
 impl Name {
-    /// Whether a thread without a name is asked for it again: at its first sample, its second, its fourth and so on. A thread has its name a
+    /// Whether a thread without a name is asked for it again: at its first eight looks for it, the sixteenth and so on. A thread has its name a
     /// little after its first instruction, or never.
     pub const fn is_due(&mut self) -> bool {
+        const EACH: u32 = 8;
         if self.row > 0 {
             return false;
         }
         self.samples = self.samples.saturating_add(1);
         let is_due = self.samples > self.due;
         if is_due {
-            self.due = self.samples.saturating_mul(2).saturating_sub(1);
+            self.due =
+                if self.samples < EACH { self.samples } else { self.samples.saturating_mul(2).saturating_sub(1) };
         }
         is_due
     }
@@ -375,7 +377,7 @@ mod tests {
     fn a_thread_without_a_name_is_asked_ever_more_rarely() {
         let mut name = Name::default();
         let asked: Vec<u32> = (1..=20).filter(|_| name.is_due()).collect();
-        assert_eq!(asked, [1, 2, 4, 8, 16]);
+        assert_eq!(asked, [1, 2, 3, 4, 5, 6, 7, 8, 16]);
         name.is(6);
         assert_eq!((name.is_due(), name.tell(), name.tell()), (false, 7, 0));
         name.is(6);

@@ -285,29 +285,37 @@ impl Sampler {
         pending_answers::write();
         self.left_behind.free(&POOL);
         self.take_collections();
+        // A wait whose callers nobody can tell before the tables are made stays one, and has them then.
+        let mut looks_open = 0;
+        let may_stay = end.is_none() && !self.stacks.loaded.is_compiled();
         for index in 0..self.threads.len() {
             let still = self.threads[index].ledger.still();
+            if let Some(still) = still.filter(|still| may_stay && still.cut_at.is_some()) {
+                self.threads[index].ledger.end_block_in_wait();
+                looks_open += u64::from(still.ticks);
+                continue;
+            }
             self.write_still(index);
             self.threads[index].ledger.end_block(still);
         }
         let reaped_lost = reaped::take_lost();
         if reaped_lost > 0 {
-            let text =
-                format!("{reaped_lost} children ended so fast one after another that their CPU time is not known");
-            self.recorder.mark(proto::MarkKind::Note, &text, reaped_lost);
+            let text = "children ended so fast one after another that their CPU time is not known";
+            self.recorder.mark(proto::MarkKind::Note, &format!("{reaped_lost} {text}"), reaped_lost);
         }
         if self.recorder.is_started() && end.is_none() && !self.recorder.has_news() {
             return;
         }
         self.settle_counts(end.is_some());
         self.tell_clocks(end.is_some());
-        let looks_open = self.threads.iter().filter_map(|thread| thread.open).map(|open| u64::from(open.ticks)).sum();
+        self.threads.iter().filter_map(|thread| thread.open).for_each(|open| looks_open += u64::from(open.ticks));
         self.recorder.flush(&mut self.tables, looks_open, end);
     }
 
     /// Another block may never come: the program is replaced, or killed.
     pub(super) fn flush_last(&mut self) {
         self.settle_counts(true);
+        (0..self.threads.len()).for_each(|index| self.write_still(index));
         self.flush(None);
     }
 
