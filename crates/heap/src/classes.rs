@@ -7,8 +7,8 @@ use crate::layout::{
     FLAG_HAVE_GC, FLAG_HEAP_TYPE, FLAG_IMMUTABLE, FLAG_MANAGED_DICT, FLAG_MANAGED_WEAKREF, FLAG_NO_INSTANTIATION,
     GC_HEAD_BYTES, TYPE_BASE, TYPE_BASIC_SIZE, TYPE_FLAGS, TYPE_IS_GC, TYPE_ITEM_SIZE, TYPE_NAME, TYPE_TRAVERSE, Types,
 };
+use crate::members::has_members;
 use crate::names::c_text;
-use crate::owned::has_members;
 use crate::raw::word;
 
 /// How the objects of a class are read.

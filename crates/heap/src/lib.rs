@@ -19,6 +19,7 @@ mod index;
 pub mod layout;
 mod links;
 mod live;
+mod members;
 mod names;
 mod owned;
 pub mod parents;

@@ -3,12 +3,10 @@
 
 use crate::classes::{Facts, Kind};
 use crate::elements::Elements;
-use crate::layout::{
-    FLAG_HEAP_TYPE, FLAG_INLINE_VALUES, FLAG_MANAGED_DICT, MANAGED_DICT, Objects, TYPE_WEAK_REFERENCES,
-};
-use crate::layout::{MEMBER_BYTES, MEMBER_OFFSET, MEMBER_TYPE, MEMBERS_OF_OBJECTS, TYPE_MEMBERS};
-use crate::layout::{TYPE_BASE, TYPE_BASES, TYPE_BASIC_SIZE, TYPE_CACHE, TYPE_DICT, TYPE_FLAGS, TYPE_MRO};
-use crate::raw::{byte, half, word};
+use crate::layout::{FLAG_HEAP_TYPE, FLAG_INLINE_VALUES, FLAG_MANAGED_DICT, MANAGED_DICT, Objects};
+use crate::layout::{TYPE_BASE, TYPE_BASES, TYPE_CACHE, TYPE_DICT, TYPE_FLAGS, TYPE_MRO};
+use crate::members::each_member;
+use crate::raw::{byte, word};
 use crate::sizes::entries_of;
 
 /// A table of keys that several instances share, or an object.
@@ -89,60 +87,6 @@ pub unsafe fn each_owned(object: u64, facts: &Facts, objects: &Objects, found: &
     }
 }
 
-/// Whether a class or one before it has members that are objects.
-///
-/// # Safety
-/// `class` is a type that is alive.
-pub unsafe fn has_members(class: u64) -> bool {
-    let mut has_any = false;
-    // SAFETY: as the caller promises.
-    unsafe { each_member(class, &mut |_| has_any = true) };
-    has_any
-}
-
-/// Where the objects of a class have members that are objects: each place once, under however many names. Not the list of weak references, which
-/// belong to others.
-///
-/// # Safety
-/// `class` is a type that is alive.
-unsafe fn each_member(class: u64, found: &mut impl FnMut(u64)) {
-    const HEADER: u64 = 16;
-    const BASES_MAX: usize = 64;
-    const LISTED_MAX: u64 = 1 << 10;
-    const MEMBERS_MAX: usize = 32;
-    let (mut places, mut len) = ([0; MEMBERS_MAX], 0);
-    // SAFETY: a type has these fields, and members up to one without a name; a base of a living type lives.
-    unsafe {
-        let (bytes, weak_references) = (word(class + TYPE_BASIC_SIZE), word(class + TYPE_WEAK_REFERENCES));
-        let mut base = class;
-        for _ in 0..BASES_MAX {
-            if base == 0 {
-                return;
-            }
-            let first = word(base + TYPE_MEMBERS);
-            for number in 0..if first == 0 { 0 } else { LISTED_MAX } {
-                let member = first + number * MEMBER_BYTES;
-                if word(member) == 0 {
-                    break;
-                }
-                let place = word(member + MEMBER_OFFSET);
-                let is_within = (HEADER..bytes).contains(&place) && place + 8 <= bytes && place.is_multiple_of(8);
-                let is_object = MEMBERS_OF_OBJECTS.contains(&half(member + MEMBER_TYPE)) && place != weak_references;
-                if is_within
-                    && is_object
-                    && !places.iter().take(len).any(|known| *known == place)
-                    && let Some(slot) = places.get_mut(len)
-                {
-                    *slot = place;
-                    len += 1;
-                    found(place);
-                }
-            }
-            base = word(base + TYPE_BASE);
-        }
-    }
-}
-
 /// `dict_traverse` leaves out keys where all of them are str.
 unsafe fn dict_keys(object: u64, found: &mut impl FnMut(Owned)) {
     // SAFETY: a dict has a table of keys.
@@ -162,13 +106,14 @@ unsafe fn dict_keys(object: u64, found: &mut impl FnMut(Owned)) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Owned, dict_of, each_owned, has_members};
+    use super::{Owned, dict_of, each_owned};
     use crate::classes::{Facts, Kind};
     use crate::elements::tests::made;
     use crate::layout::{
         FLAG_INLINE_VALUES, FLAG_MANAGED_DICT, MEMBER_BYTES, MEMBER_OFFSET, MEMBER_TYPE, TYPE_BASE, TYPE_BASIC_SIZE,
         TYPE_MEMBERS, TYPE_WEAK_REFERENCES, of,
     };
+    use crate::members::has_members;
 
     fn facts(class: u64, flags: u64, kind: Kind) -> Facts {
         Facts { class, flags, basic_bytes: 16, item_bytes: 0, traverse: 0, is_gc: 0, before_bytes: 0, kind }

@@ -17,9 +17,8 @@ pub mod interpreter;
 pub mod layout;
 #[cfg(feature = "std")]
 pub mod lists;
-pub mod locks;
 pub mod memory;
-pub mod restarted;
 pub mod stack;
 pub mod symbols;
 pub mod thread_states;
+pub mod waits;

@@ -5,8 +5,8 @@
 use crate::system::descriptor::Descriptor;
 use crate::system::proc::Call;
 use genba_format::state::WaitedOn;
-use genba_python::locks::{Lock, lock_at};
 use genba_python::memory::{Address, Memory};
+use genba_python::waits::locks::{Lock, lock_at};
 use std::ffi::CStr;
 use std::io::Write;
 

@@ -3,7 +3,7 @@
 
 use crate::system::descriptor::Descriptor;
 pub use crate::system::own_ids::{own_pid, own_tid};
-use genba_python::restarted::begun_as;
+use genba_python::waits::restarted::begun_as;
 use std::ffi::{CStr, CString};
 
 /// A clock in nanoseconds.

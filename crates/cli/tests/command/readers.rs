@@ -338,7 +338,7 @@ fn options_that_cannot_be_read() {
             exit code 2
             stdout
             stderr
-              error: invalid value '0' for '--max-depth <N>': 0 is not in 1..=4294967295
+              error: invalid value '0' for '--max-depth <N>': expected a whole number, 1 or more
               hint: genba tree --help tells its options
         "#]],
     );

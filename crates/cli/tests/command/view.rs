@@ -289,12 +289,12 @@ fn what_cannot_be_shown_is_refused() {
     sandbox.check(
         "view --no-open --port 0 a.genba",
         expect![[r#"
-        exit code 2
-        stdout
-        stderr
-          error: invalid value '0' for '--port <PORT>': 0 is not in 1..=65535
-          hint: genba view --help tells its options
-    "#]],
+            exit code 2
+            stdout
+            stderr
+              error: invalid value '0' for '--port <PORT>': expected a whole number from 1 to 65535
+              hint: genba view --help tells its options
+        "#]],
     );
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = taken.local_addr().expect("its address").port().to_string();

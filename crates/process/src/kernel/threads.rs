@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::kernel::facts::field;
-use genba_python::restarted::begun_as;
+use genba_python::waits::restarted::begun_as;
 
 /// Longer than `strace` needs for what it writes about one system call, on a busy machine.
 const STOPS_FOR_A_MOMENT_MAX: Duration = Duration::from_millis(200);

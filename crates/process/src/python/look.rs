@@ -5,7 +5,6 @@
 use genba_python::check;
 use genba_python::layout::{CurrentFrame, Layout};
 use genba_python::lists::ThreadStates;
-use genba_python::locks::{Lock, lock_of};
 use genba_python::memory::{Address, Fault, Memory};
 use genba_python::stack::frames::{self, Frames};
 use genba_python::stack::merge::{self, Circumstances, Mark, Python as Entry};
@@ -13,6 +12,7 @@ pub use genba_python::stack::walked::PythonEnd;
 use genba_python::stack::walked::{PYTHON_MAX, PYTHON_WORDS, PythonEntry, PythonWord};
 use genba_python::symbols::Symbols;
 use genba_python::thread_states::{self, OwnStates, ThreadHints, in_gc, owner};
+use genba_python::waits::locks::{Lock, lock_of};
 
 use crate::kernel::refusal::Refusal;
 use crate::kernel::registers::Registers;

@@ -7,9 +7,9 @@
 
 use std::ffi::OsString;
 
-pub use genba_python::locks::Lock;
-use genba_python::locks::{lock_at, owner_of_rlock};
 use genba_python::memory::{Address, Fault, Memory};
+pub use genba_python::waits::locks::Lock;
+use genba_python::waits::locks::{lock_at, owner_of_rlock};
 use nix::libc;
 
 use crate::kernel::refusal::Refusal;

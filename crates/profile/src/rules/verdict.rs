@@ -17,8 +17,7 @@ pub mod words;
 
 use crate::rules::verdict::not_followed::Pythons;
 use crate::rules::waits::pauses::recorded_ns;
-use crate::rules::warnings::QUANTILE_95;
-use crate::rules::weight::{Weight, choose, would_wait};
+use crate::rules::weight::{QUANTILE_95, Weight, choose, would_wait};
 use crate::tables::profile::Profile;
 use crate::words::figures::share;
 use facts::{Facts, Recursion, StartUp};

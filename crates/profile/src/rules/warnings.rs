@@ -10,15 +10,13 @@ use crate::rules::pace::higher_rate;
 use crate::rules::verdict::not_followed;
 use crate::rules::waits::pauses;
 use crate::rules::warnings::warning::Warning;
-use crate::rules::weight::{Totals, Weight};
+use crate::rules::weight::{QUANTILE_95, Totals, Weight};
 use crate::tables::profile::{Accounting, Clocks, Mark, MarkKind, Process, Profile, Thread};
 use crate::tables::source_text::Lack;
 use crate::words::figures::{count, counted, duration, percent};
 
 /// Below this many samples the margin of a share is worth a word.
 pub(crate) const FEW_SAMPLES: u64 = 200;
-/// Normal quantile of a 95 % interval.
-pub(crate) const QUANTILE_95: f64 = 1.96;
 
 /// As sentences without an end mark.
 pub fn warnings(profile: &Profile, weight: Weight) -> Vec<String> {

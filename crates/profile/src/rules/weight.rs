@@ -8,9 +8,11 @@ use genba_format::measure::{self, Measure};
 use crate::rules::waits::for_work::ForWork;
 use crate::rules::waits::pauses::recorded_ns;
 use crate::rules::waits::short::ShortWaits;
-use crate::rules::warnings::QUANTILE_95;
 use crate::tables::profile::{ProcessIndex, Profile, SampleGroup};
 use crate::words::figures;
+
+/// Normal quantile of a 95 % interval.
+pub(crate) const QUANTILE_95: f64 = 1.96;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
