@@ -383,10 +383,10 @@ fn kind_by_size(name: &[u8], basic_bytes: u64, minor: u8) -> Kind {
 #[cfg(test)]
 mod tests {
     use super::{Kind, kind_by_name, kind_by_size};
-    use crate::elements::tests::made;
     use crate::layout::{
         FLAG_HEAP_TYPE, FLAG_IMMUTABLE, FLAG_NO_INSTANTIATION, TYPE_BASIC_SIZE, TYPE_FLAGS, TYPE_NAME,
     };
+    use crate::made::made;
 
     #[test]
     fn a_class_of_another_size_is_not_believed() {

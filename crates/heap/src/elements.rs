@@ -3,6 +3,7 @@
 //! owner tells it.
 //! Sources: numpy 1.26 and 2.5, ndarraytypes.h.
 
+use crate::dtypes::{DTYPE, layout_of};
 use crate::layout::{SIZE, TYPE, TYPE_BASIC_SIZE, TYPE_FLAGS};
 use crate::raw::{byte, half, word};
 use crate::sizes::entries_of;
@@ -11,7 +12,6 @@ use crate::sizes::entries_of;
 const DATA: u64 = 16;
 const DIMENSIONS: u64 = 24;
 const LENGTHS: u64 = 32;
-const DTYPE: u64 = 56;
 const FLAGS: u64 = 64;
 const OWNS_DATA: u32 = 4;
 /// Of a dtype.
@@ -188,38 +188,6 @@ unsafe fn structure_of(dtype: u64) -> Option<Structure> {
     }
 }
 
-/// How many bytes a value takes, where a dtype has its flags and, if it is `numpy.void`, its subarray.
-///
-/// # Safety
-/// A dtype that is alive.
-unsafe fn layout_of(dtype: u64) -> Option<(u64, u64, u64)> {
-    /// Bytes of a dtype, by numpy's version.
-    const NUMPY_1: u64 = 96;
-    const NUMPY_2: u64 = 120;
-    // SAFETY: as the caller promises.
-    unsafe {
-        match word(word(dtype + TYPE) + TYPE_BASIC_SIZE) {
-            NUMPY_1 => Some((u64::from(half(dtype + 32)), 27, 40)),
-            NUMPY_2 => Some((word(dtype + 40), 32, 88)),
-            _ => None,
-        }
-    }
-}
-
-/// Of the one value that an array without dimensions has; 0: genba does not know.
-///
-/// # Safety
-/// `array` is an array of numpy's that is alive.
-pub unsafe fn value_bytes(array: u64) -> u64 {
-    // SAFETY: as the caller promises.
-    unsafe {
-        match word(array + DTYPE) {
-            0 => 0,
-            dtype => layout_of(dtype).map_or(0, |(bytes, ..)| bytes),
-        }
-    }
-}
-
 /// # Safety
 /// An object that is alive, or 0.
 unsafe fn is_a(object: u64, flag: u64) -> bool {
@@ -228,22 +196,10 @@ unsafe fn is_a(object: u64, flag: u64) -> bool {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::{DTYPE, Elements, IS_DICT, IS_INT, IS_TUPLE};
     use crate::layout::{SIZE, TYPE, TYPE_BASIC_SIZE, TYPE_FLAGS};
-
-    /// Memory of an object, as words. It lives as long as the test.
-    pub fn made(words: usize, fields: &[(u64, u64)]) -> u64 {
-        let memory = Box::leak(vec![0_u64; words].into_boxed_slice());
-        for (at, value) in fields {
-            memory[(at / 8) as usize] |= value << (at % 8 * 8);
-        }
-        memory.as_ptr().expose_provenance() as u64
-    }
-
-    pub fn class(basic_bytes: u64, flags: u64) -> u64 {
-        made(24, &[(TYPE_BASIC_SIZE, basic_bytes), (TYPE_FLAGS, flags)])
-    }
+    use crate::made::{class, made};
 
     fn int(value: u64) -> u64 {
         made(4, &[(TYPE, class(24, IS_INT)), (SIZE, 1 << 3), (24, value)])

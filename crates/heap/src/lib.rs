@@ -10,6 +10,7 @@ mod bytes;
 pub mod chains;
 pub mod classes;
 pub mod cycles;
+mod dtypes;
 mod elements;
 pub mod found;
 mod garbage;
@@ -19,6 +20,8 @@ mod index;
 pub mod layout;
 mod links;
 mod live;
+#[cfg(test)]
+mod made;
 mod members;
 mod names;
 mod owned;

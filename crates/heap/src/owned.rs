@@ -108,11 +108,11 @@ unsafe fn dict_keys(object: u64, found: &mut impl FnMut(Owned)) {
 mod tests {
     use super::{Owned, dict_of, each_owned};
     use crate::classes::{Facts, Kind};
-    use crate::elements::tests::made;
     use crate::layout::{
         FLAG_INLINE_VALUES, FLAG_MANAGED_DICT, MEMBER_BYTES, MEMBER_OFFSET, MEMBER_TYPE, TYPE_BASE, TYPE_BASIC_SIZE,
         TYPE_MEMBERS, TYPE_WEAK_REFERENCES, of,
     };
+    use crate::made::made;
     use crate::members::has_members;
 
     fn facts(class: u64, flags: u64, kind: Kind) -> Facts {

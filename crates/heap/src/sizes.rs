@@ -3,7 +3,7 @@
 //! Sources: CPython 3.11.7 to 3.15.2, Objects/{dict,list,set,unicode,long,type,gen,frame}object.c; numpy 2.5 ndarraytypes.h.
 
 use crate::classes::{Facts, Kind};
-use crate::elements::value_bytes;
+use crate::dtypes::value_bytes;
 use crate::layout::{
     FLAG_HEAP_TYPE, FLAG_INLINE_VALUES, FLAG_MANAGED_DICT, MEMBER_BYTES, Objects, SIZE, TYPE, TYPE_FLAGS,
 };
@@ -290,8 +290,8 @@ pub unsafe fn is_exactly(object: u64, class: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::array_bytes;
-    use crate::elements::tests::{class, made};
     use crate::layout::TYPE;
+    use crate::made::{class, made};
 
     #[test]
     fn an_array_without_dimensions_has_one_value() {
