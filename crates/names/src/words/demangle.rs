@@ -31,7 +31,8 @@ fn cpp(raw: &str) -> Option<(String, String)> {
     let bare = cpp_demangle::DemangleOptions::new().no_params().no_return_type();
     let full = symbol.demangle().ok()?;
     let short = symbol.demangle_with_options(&bare).unwrap_or_else(|_| full.clone());
-    Some((short, full))
+    // What Cython compiled as C++ has a name of each.
+    Some((compiled_python::name_of(&short).unwrap_or(short), full))
 }
 
 /// `solve<std::vector<double, std::allocator<double>>, 3>` → `solve<…>`. A `<` that begins a name (`<T as Trait>::f`) and
@@ -98,6 +99,11 @@ mod tests {
             "solve<…> = void solve<std::vector<double, std::allocator<double> >, 3>(std::vector<double, std::allocator<double> >&)",
         );
         check("_ZN12_GLOBAL__N_14stepEi", "(anonymous namespace)::step = (anonymous namespace)::step(int)");
+    }
+
+    #[test]
+    fn cython_s_names_in_cpp_are_those_of_the_source() {
+        check("_ZL22__pyx_pw_6work_m_1busyP7_objectS0_", "work_m.busy = __pyx_pw_6work_m_1busy(_object*, _object*)");
     }
 
     #[test]
