@@ -103,6 +103,10 @@ fn of_command(program: &Program, ending: &Ending, not_followed: &[NotFollowed], 
         let no_python = if missed.is_some() { "" } else { ", but no CPython" };
         failure = failure.detail(format!("seen in it: {}{more}{no_python}", programs.join(", ")));
     }
+    let named_python = programs.iter().find(|name| name.starts_with("python")).filter(|_| missed.is_none());
+    if let Some(name) = named_python {
+        failure = failure.detail(format!("or {name} is one, and could write nothing: a full disk, a file-size limit"));
+    }
     failure = not_followed::words(not_followed).into_iter().fold(failure, Failure::detail);
     if !running.is_empty() {
         let count = figures::counted(running.len() as u64, "process", "processes");

@@ -84,6 +84,7 @@ fn without_python_the_exit_code_stays_unless_it_was_0() {
               error: no Python in the command
                 `[box]/bin/python3 app.py` ended with exit code 0
                 seen in it: python3, but no CPython
+                or python3 is one, and could write nothing: a full disk, a file-size limit
               hint: [box]/bin/python3 may be a script that looks for an interpreter; name the interpreter itself: genba run --python PATH app.py
         "#]],
     );
