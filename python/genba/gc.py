@@ -180,6 +180,8 @@ class _Body:
         self._close = close
 
     def __iter__(self) -> Iterator[bytes]:
+        if isinstance(self._body, (list, tuple)):
+            return iter(self._body)
         return _Chunks(self._body, self._close)
 
     def close(self) -> None:

@@ -17,7 +17,9 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use genba_profile::wrap::wrapped_on_screen;
 
+use crate::read::Stream;
 use crate::verbs::{
     attach, bench, check, completions, diff, doctor, dump, export, gc, heap, html, lines, man, ps, pstats, push,
     report, run, serve, top, trace, tree, view, within,
@@ -187,6 +189,8 @@ fn command() -> clap::Command {
 }
 
 fn groups_of_help(command: &clap::Command) -> String {
+    const VERB_CELLS: usize = 11;
+    let width = read::screen_width(Stream::Stdout);
     let mut page = String::new();
     for (heading, verbs) in GROUPS {
         let found: Vec<_> = verbs.iter().filter_map(|verb| command.find_subcommand(verb)).collect();
@@ -196,7 +200,9 @@ fn groups_of_help(command: &clap::Command) -> String {
         page.push_str(&format!("{heading}:\n"));
         for verb in found {
             let about = verb.get_about().map(ToString::to_string).unwrap_or_default();
-            page.push_str(&format!("  {:<8} {about}\n", verb.get_name()));
+            let lines = wrapped_on_screen(&about, width.map(|width| width.saturating_sub(VERB_CELLS)));
+            let below = format!("\n{:VERB_CELLS$}", "");
+            page.push_str(&format!("  {:<8} {}\n", verb.get_name(), lines.join(&below)));
         }
         page.push('\n');
     }

@@ -7,6 +7,10 @@ use crate::raw::{half, word};
 
 /// Of `PyArrayObject_fields`.
 pub const DTYPE: u64 = 56;
+/// Of a dtype.
+pub const TYPE_NUMBER: u64 = 28;
+/// Those below are numpy's own (`NPY_NTYPES_LEGACY`).
+const NUMBERS_OF_NUMPY: u32 = 24;
 
 /// How many bytes a value takes, where a dtype has its flags and, if it is `numpy.void`, its subarray.
 ///
@@ -35,6 +39,8 @@ pub unsafe fn value_bytes(array: u64) -> u64 {
     unsafe {
         match word(array + DTYPE) {
             0 => 0,
+            // A dtype of an extension may have the size of another version's, and fields of its own there.
+            dtype if half(dtype + TYPE_NUMBER) >= NUMBERS_OF_NUMPY => 0,
             dtype => layout_of(dtype).map_or(0, |(bytes, ..)| bytes),
         }
     }

@@ -3,7 +3,7 @@
 //! owner tells it.
 //! Sources: numpy 1.26 and 2.5, ndarraytypes.h.
 
-use crate::dtypes::{DTYPE, layout_of};
+use crate::dtypes::{DTYPE, TYPE_NUMBER, layout_of};
 use crate::layout::{SIZE, TYPE, TYPE_BASIC_SIZE, TYPE_FLAGS};
 use crate::raw::{byte, half, word};
 use crate::sizes::entries_of;
@@ -15,7 +15,6 @@ const LENGTHS: u64 = 32;
 const FLAGS: u64 = 64;
 const OWNS_DATA: u32 = 4;
 /// Of a dtype.
-const TYPE_NUMBER: u64 = 28;
 const OF_OBJECTS: u32 = 17;
 /// `numpy.void`: all that have fields, or are arrays within an array.
 const OF_STRUCTURES: u32 = 20;

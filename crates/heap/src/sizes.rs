@@ -297,12 +297,15 @@ mod tests {
     fn an_array_without_dimensions_has_one_value() {
         // Bytes of a dtype, and where it says how many a value takes; the last one is of a numpy that nobody knows.
         for (dtype_bytes, place, expected) in [(96, 32, 5_000), (120, 40, 5_000), (104, 40, 0)] {
-            let dtype = made(15, &[(TYPE, class(dtype_bytes, 0)), (place, 5_000)]);
+            let dtype = made(15, &[(TYPE, class(dtype_bytes, 0)), (28, 18), (place, 5_000)]);
             for (flags, expected) in [(4, expected), (0, 0)] {
                 let array = made(9, &[(56, dtype), (64, flags)]);
                 // SAFETY: memory as numpy has it.
                 assert_eq!(unsafe { array_bytes(array) }, expected, "{dtype_bytes} {flags}");
             }
+            let of_extension = made(15, &[(TYPE, class(dtype_bytes, 0)), (28, 261), (place, 5_000)]);
+            // SAFETY: as above.
+            assert_eq!(unsafe { array_bytes(made(9, &[(56, of_extension), (64, 4)])) }, 0);
         }
     }
 }

@@ -279,7 +279,10 @@ impl Sampler {
                     if let Some(mark) = mark {
                         self.recorder.mark(mark.kind, &mark.text, 0);
                     }
-                    self.flush_last();
+                    if is_exec {
+                        self.settle_counts(true);
+                    }
+                    self.flush(None);
                 }
                 if self.recorder.has_stopped {
                     // What was to be written is not there, and is not told as done.
@@ -458,7 +461,7 @@ impl Sampler {
             self.recorder.mark(proto::MarkKind::Rss, "", rss_bytes);
         }
         if self.schedule.block_is_due(now_ns) {
-            self.flush(None);
+            self.flush_in_time(now_ns);
             if self.schedule.judgement_is_due(now_ns) {
                 self.judge_rate(now_ns);
                 self.delayed_ns = self.own_delay_ns();

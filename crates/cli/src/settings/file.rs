@@ -68,7 +68,8 @@ pub fn nearest(command: &Command) -> Result<Nearest, Failure> {
 
 /// Whether it is a `pyproject.toml` with a table of genba's, as far as that can be read.
 fn has_table(path: &Path) -> bool {
-    let text = fs::read_to_string(path).unwrap_or_default();
+    let is_file = fs::metadata(path).is_ok_and(|found| found.is_file());
+    let text = if is_file { fs::read_to_string(path).unwrap_or_default() } else { String::new() };
     let document = DeTable::parse(&text);
     document.is_ok_and(|document| own_table(document.get_ref()).is_some())
 }

@@ -4,9 +4,10 @@
 
 use std::ffi::OsString;
 use std::fmt::Display;
-use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, BufWriter, ErrorKind, Write};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, ErrorKind, Seek, SeekFrom, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -16,7 +17,7 @@ use genba_profile::figures;
 use genba_profile::summary::{kept_line, law_line};
 use genba_profile::warnings::warnings;
 use genba_profile::weight::{Totals, Weight};
-use rustix::fs::OFlags;
+use rustix::fs::{AtFlags, CWD, OFlags, linkat};
 
 use crate::files::own_file::Content;
 use crate::read::{self, FilterOptions, RecordingArguments, Recordings, WeightBy};
@@ -174,7 +175,7 @@ pub fn delivered_to(
 
 fn written(
     path: PathBuf,
-    Opened { file, place }: Opened,
+    Opened { file, mut place }: Opened,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<Written, Failure> {
     let mut out = Counted { out: BufWriter::new(file), bytes: 0 };
@@ -197,41 +198,68 @@ enum Place {
     Itself,
     /// Nobody had a file there.
     New,
-    /// An earlier export stays until then.
-    Beside { part: PathBuf, whole: PathBuf },
+    /// An earlier export stays until then. The new one has no name, so that nothing is left of it when genba is interrupted.
+    Beside { part: File, whole: PathBuf, earlier: File },
 }
 
 impl Place {
-    /// Beside an earlier export of this user's that has one name. None: it is written over.
-    fn beside(path: &Path, found: &Metadata) -> Option<Opened> {
-        if found.nlink() > 1 || found.uid() != rustix::process::geteuid().as_raw() {
+    /// For an earlier export of this user's that has one name. None: it is written over.
+    fn beside(path: &Path, earlier: &File) -> Option<Opened> {
+        let found = earlier.metadata().ok()?;
+        let has_list = rustix::fs::fgetxattr(earlier, ACCESS_LIST, &mut [0_u8; 0]).is_ok_and(|bytes| bytes > 0);
+        if found.nlink() > 1 || found.uid() != rustix::process::geteuid().as_raw() || has_list {
             return None;
         }
         let whole = fs::canonicalize(path).ok()?;
-        let mut name = OsString::from(".");
-        name.push(whole.file_name()?);
-        name.push(format!(".{}", std::process::id()));
-        let part = whole.with_file_name(name);
-        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part).ok()?;
-        // Who could read it may go on doing so.
-        let _ = file.set_permissions(found.permissions());
-        Some(Opened { file, place: Place::Beside { part, whole } })
+        let nameless = i32::try_from(OFlags::TMPFILE.bits()).ok()?;
+        let folder = whole.parent()?;
+        let part = OpenOptions::new().read(true).write(true).custom_flags(nameless).mode(0o600).open(folder).ok()?;
+        // Who could read it may go on doing so, and nobody else.
+        if part.metadata().ok()?.gid() != found.gid() {
+            fchown(&part, None, Some(found.gid())).ok()?;
+        }
+        part.set_permissions(found.permissions()).ok()?;
+        let (file, earlier) = (part.try_clone().ok()?, earlier.try_clone().ok()?);
+        Some(Opened { file, place: Place::Beside { part, whole, earlier } })
     }
 
-    fn settle(&self) -> io::Result<()> {
-        match self {
-            Place::Beside { part, whole } => fs::rename(part, whole),
-            Place::Itself | Place::New => Ok(()),
+    fn settle(&mut self) -> io::Result<()> {
+        let Place::Beside { part, whole, earlier } = self else { return Ok(()) };
+        let (found, now) = (earlier.metadata()?, fs::symlink_metadata(&*whole)?);
+        if (found.dev(), found.ino()) != (now.dev(), now.ino()) {
+            return Err(io::Error::other("another file took its place just now"));
         }
+        if replaced(part, whole).is_ok() {
+            return Ok(());
+        }
+        // It may be mounted there.
+        part.seek(SeekFrom::Start(0))?;
+        earlier.seek(SeekFrom::Start(0))?;
+        earlier.set_len(0)?;
+        io::copy(part, earlier).map(|_| ())
     }
 
     fn give_up(&self, path: &Path) {
-        let _ = match self {
-            Place::Itself => Ok(()),
-            Place::New => fs::remove_file(path),
-            Place::Beside { part, .. } => fs::remove_file(part),
-        };
+        if matches!(self, Place::New) {
+            let _ = fs::remove_file(path);
+        }
     }
+}
+
+/// `acl(5)`
+const ACCESS_LIST: &str = "system.posix_acl_access";
+
+/// Gives the file without a name that of another, at once.
+fn replaced(part: &File, whole: &Path) -> io::Result<()> {
+    let mut name = OsString::from(".");
+    name.push(whole.file_name().unwrap_or_default());
+    name.push(format!(".{}", std::process::id()));
+    let named = whole.with_file_name(name);
+    let nameless = format!("/proc/self/fd/{}", part.as_raw_fd());
+    linkat(CWD, nameless, CWD, &named, AtFlags::SYMLINK_FOLLOW)?;
+    fs::rename(&named, whole).inspect_err(|_| {
+        let _ = fs::remove_file(&named);
+    })
 }
 
 /// Counts what is written.
@@ -304,13 +332,12 @@ fn opened(path: &Path) -> Result<Opened, Failure> {
     // What counts is the file that was opened, whatever the path has become by then: no waiting, and no truncation yet.
     let no_wait = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
     let file = OpenOptions::new().read(true).write(true).custom_flags(no_wait).open(path).map_err(failed)?;
-    let found = file.metadata().map_err(failed)?;
-    if !found.is_file() {
+    if !file.metadata().map_err(failed)?.is_file() {
         return Err(refused(path, &"another file took its place just now"));
     }
     match Content::of(&file).map_err(failed)? {
         Content::Empty => Ok(Opened { file, place: Place::Itself }),
-        Content::Export => match Place::beside(path, &found) {
+        Content::Export => match Place::beside(path, &file) {
             Some(opened) => Ok(opened),
             None => file.set_len(0).map_err(failed).map(|()| Opened { file, place: Place::Itself }),
         },

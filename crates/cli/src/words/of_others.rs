@@ -3,7 +3,7 @@
 
 mod tables;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use genba_profile::shell;
 
@@ -56,21 +56,24 @@ fn of_run(words: &[String]) -> String {
     let begin = words.iter().position(|word| begins(word)).unwrap_or(words.len());
     let (options, program) = words.split_at(begin);
     let option = ["--output", "-o"].into_iter().find(|option| value_of(options, option).is_some());
-    let named = option.and_then(|option| Some((option, Path::new(value_of(options, option)?))));
+    // The words are quoted for a shell.
+    let bare = |word: &str| PathBuf::from(word.trim_matches('\''));
+    let named = option.and_then(|option| Some((option, bare(value_of(options, option)?))));
     let Some((option, name)) = named.filter(|(_, name)| ending(name).is_some()) else {
         return filled(RUN, "run", &as_run_has_them(words));
     };
-    let recording = name.with_extension("genba").display().to_string();
+    let recording = shell::path(&name.with_extension("genba"));
     let renamed: Vec<String> = options
         .iter()
         .map(|word| match word.strip_prefix(option).map(|value| value.trim_start_matches('=')) {
-            Some(value) if Path::new(value) == name => format!("{option}={recording}"),
-            _ if Path::new(word) == name => recording.clone(),
+            Some(value) if bare(value) == name => format!("{option}={recording}"),
+            _ if bare(word) == name => recording.clone(),
             _ => word.clone(),
         })
         .collect();
     let run = filled(RUN, "run", &as_run_has_them(&[renamed.as_slice(), program].concat()));
     match name.extension().and_then(|ending| ending.to_str()) {
+        Some("prof") => filled(RUN, "trace", &as_run_has_them(words)).replacen("genba run", "genba trace", 1),
         Some("html" | "htm" | "svg" | "png" | "pdf") => format!("{run}, then genba html {recording}"),
         _ => format!("{run}, then genba export --to FORMAT {recording}"),
     }
@@ -316,6 +319,8 @@ mod tests {
                 "genba run -r 99 -o x.genba app.py, then genba export --to FORMAT x.genba",
             ),
             ("record -ox.svg app.py", "genba run -o=x.genba app.py, then genba html x.genba"),
+            ("record -o 'x.svg' app.py", "genba run -o x.genba app.py, then genba html x.genba"),
+            ("record -o app.prof app.py", "genba trace -o app.prof app.py"),
             ("record -o x.genba app.py", "genba run -o x.genba app.py"),
             ("record app.py -o x.svg", "genba run app.py -o x.svg"),
         ] {

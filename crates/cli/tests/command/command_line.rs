@@ -27,6 +27,9 @@ fn help_by_every_name() {
     let verbs = page(&["--help"]);
     assert!(verbs.contains("Record:\n  run "), "{verbs}");
     assert_eq!((page(&[]), page(&["help"])), (verbs.clone(), verbs));
+    let narrow = sandbox.genba(&["--help"]).env("COLUMNS", "80").output().expect("genba starts").stdout;
+    let narrow = String::from_utf8(narrow).expect("text");
+    assert!(narrow.lines().count() > 45 && narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
     assert_eq!(page(&["help", "run"]), page(&["run", "--help"]));
     sandbox.check(
         "help rnu",

@@ -80,7 +80,12 @@ fn told(process: &Process, mark: &Mark) -> Option<Warning> {
 fn samples(profile: &Profile, weight: Weight) -> u64 {
     match weight {
         Weight::Cpu | Weight::Samples | Weight::Copied | Weight::Allocated => Totals::of_profile(profile).samples,
-        Weight::Wall => profile.samples.iter().fold(0, |sum, group| sum.saturating_add(group.ticks)),
+        // A short time within a wait has no tick of it.
+        Weight::Wall => profile
+            .samples
+            .iter()
+            .fold(0, |sum: u64, group| sum.saturating_add(group.ticks))
+            .max(u64::from(profile.samples.iter().any(|group| group.wall_ns > 0))),
     }
 }
 

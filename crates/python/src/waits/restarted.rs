@@ -18,6 +18,8 @@ const FUTEX_WAIT_BITSET: u64 = 9;
 /// `FUTEX_PRIVATE_FLAG` and `FUTEX_CLOCK_REALTIME`.
 const FUTEX_FLAGS: u64 = 128 | 256;
 const MATCHES_ANY: u64 = u32::MAX as u64;
+/// `poll` has its limit in an `int`.
+const LIMIT_MAX: u64 = u32::MAX as u64;
 
 /// The number of the call that a thread is in, by that which the kernel tells and its arguments.
 #[must_use]
@@ -31,10 +33,12 @@ pub const fn begun_as(number: u32, arguments: [u64; 6]) -> u32 {
         CLOCK_NANOSLEEP
     } else if first >= ADDRESS_MIN && fourth >= ADDRESS_MIN && (is_bitset || second == FUTEX_WAIT_PRIVATE) {
         FUTEX
-    } else if first >= ADDRESS_MIN && (second == 0 || second >= ADDRESS_MIN) {
+    } else if first >= ADDRESS_MIN && second >= ADDRESS_MIN {
         NANOSLEEP
-    } else if second < ADDRESS_MIN && (first >= ADDRESS_MIN || second == 0) {
+    } else if second < ADDRESS_MIN && third <= LIMIT_MAX && (first >= ADDRESS_MIN || second == 0) {
         POLL
+    } else if first >= ADDRESS_MIN && second == 0 {
+        NANOSLEEP
     } else {
         number
     }
@@ -63,6 +67,7 @@ mod tests {
         assert_eq!(of([STACK, 1, 25_000, REST, REST, REST]), POLL);
         assert_eq!(of([HEAP, 0x89, 25_000, REST, REST, REST]), POLL, "137 descriptors");
         assert_eq!(of([0, 0, 25_000, REST, REST, REST]), POLL, "a sleep");
+        assert_eq!(of([HEAP, 0, 25_000, REST, REST, REST]), POLL, "none of the descriptors that there is room for");
         assert_eq!(of([5, 3, 1, 0, 0, 0]), RESTART_SYSCALL);
     }
 

@@ -393,6 +393,28 @@ fn a_block_takes_what_there_is_of_a_wait_and_adds_to_no_sample_before() {
 }
 
 #[test]
+fn a_wait_that_a_block_leaves_out_is_whole_in_the_next_one() {
+    let mut life = Life::new(0);
+    life.passes(MILLISECOND_NS, MILLISECOND_NS);
+    life.ask();
+    life.answer(false);
+    life.passes(MILLISECOND_NS, 0);
+    life.waits(ASLEEP);
+    life.passes(MILLISECOND_NS, 0);
+    life.waits(ASLEEP);
+    life.ledger.end_block_in_wait();
+    life.book.block = life.book.samples.len();
+    life.laws_hold();
+    // What ran before it is written.
+    assert!(life.ledger.ran_until(life.ledger.cpu_ns() + MILLISECOND_NS).is_none());
+    life.passes(MILLISECOND_NS, 0);
+    life.waits(ASLEEP);
+    life.flush();
+    assert_eq!((life.book.samples.len(), life.book.samples[1].ticks), (2, 3));
+    life.laws_hold();
+}
+
+#[test]
 fn a_wait_goes_on_whose_context_is_forgotten() {
     let mut life = Life::new(0);
     // Nothing waits.

@@ -1,10 +1,11 @@
 //! The sampler's work between samples: it ends questions, lists threads, writes blocks, ends and parks.
 //! Owns: how each tick without a sample is counted (I-03). A part of sampler.rs, split off by subject.
 
+mod blocks;
 mod counts;
 mod ends;
 
-use super::{EVERY_TICK_MAX, FILES_MAX, STAND_BY_NS, Sampler, WALKING_NS_MAX};
+use super::{FILES_MAX, STAND_BY_NS, Sampler, WALKING_NS_MAX};
 use crate::heap::pending_answers;
 use crate::process::bells;
 use crate::process::files_over_fork;
@@ -22,7 +23,6 @@ use crate::system::signals::{self, HandlersHeld, mask};
 use crate::system::tasks::{self, Tasks};
 use crate::system::threads;
 use crate::writing::outcomes::{Dropped, Refused};
-use crate::writing::reaped;
 use genba_format::proto;
 use genba_signal::handler::SHARED;
 use genba_signal::request::POOL;
@@ -277,79 +277,6 @@ impl Sampler {
             if thread.last_used < oldest {
                 thread.close_file();
             }
-        }
-    }
-
-    /// Writes a block, when there is anything to say, and what waits beside it.
-    pub(super) fn flush(&mut self, end: Option<&str>) {
-        pending_answers::write();
-        self.left_behind.free(&POOL);
-        self.take_collections();
-        // A wait whose callers nobody can tell before the tables are made stays one, and has them then.
-        let mut looks_open = 0;
-        let may_stay = end.is_none() && !self.stacks.loaded.is_compiled();
-        for index in 0..self.threads.len() {
-            let still = self.threads[index].ledger.still();
-            if let Some(still) = still.filter(|still| may_stay && still.cut_at.is_some()) {
-                self.threads[index].ledger.end_block_in_wait();
-                looks_open += u64::from(still.ticks);
-                continue;
-            }
-            self.write_still(index);
-            self.threads[index].ledger.end_block(still);
-        }
-        let reaped_lost = reaped::take_lost();
-        if reaped_lost > 0 {
-            let text = "children ended so fast one after another that their CPU time is not known";
-            self.recorder.mark(proto::MarkKind::Note, &format!("{reaped_lost} {text}"), reaped_lost);
-        }
-        if self.recorder.is_started() && end.is_none() && !self.recorder.has_news() {
-            return;
-        }
-        self.settle_counts(end.is_some());
-        self.tell_clocks(end.is_some());
-        self.threads.iter().filter_map(|thread| thread.open).for_each(|open| looks_open += u64::from(open.ticks));
-        self.recorder.flush(&mut self.tables, looks_open, end);
-    }
-
-    /// Another block may never come: the program is replaced, or killed.
-    pub(super) fn flush_last(&mut self) {
-        self.settle_counts(true);
-        (0..self.threads.len()).for_each(|index| self.write_still(index));
-        self.flush(None);
-    }
-
-    /// Somebody who is about to kill this process waits until it has written what it has.
-    pub(super) fn answer_killer(&mut self) {
-        if let Some(question) = bells::question() {
-            self.flush_last();
-            bells::answer(question);
-        }
-    }
-
-    /// The clocks that changed since a block told them: of a thousand threads few did. Names, too: a thread may be renamed, and where there
-    /// are many only those that ran are asked.
-    fn tell_clocks(&mut self, is_last: bool) {
-        let all = is_last || self.threads.len() <= EVERY_TICK_MAX;
-        self.names.look_again();
-        for index in 0..self.threads.len() {
-            let thread = &mut self.threads[index];
-            let Some(row) = thread.row else { continue };
-            let (cpu_ns, cpu_not_sampled_ns) = (thread.ledger.cpu_ns(), thread.ledger.cpu_not_sampled_ns());
-            let moved = thread.clock_told.replace((cpu_ns, cpu_not_sampled_ns)) != Some((cpu_ns, cpu_not_sampled_ns));
-            if moved || all {
-                self.read_name(index);
-            }
-            let thread = &mut self.threads[index];
-            if moved || thread.name.is_news() {
-                if let Some(tasks) = &self.tasks {
-                    thread.read_turns(tasks.folder());
-                }
-                self.recorder.thread_clock(thread.clock(row, false));
-            }
-        }
-        if let Some(clock) = self.ended.clock() {
-            self.recorder.thread_clock(clock);
         }
     }
 

@@ -169,8 +169,8 @@ fn is_of_variable(name: &str) -> bool {
     name.starts_with(|letter: char| is_letter(letter) && !letter.is_ascii_digit()) && name.chars().all(is_letter)
 }
 
-/// A file name has 255 bytes at most, and `-10000.genba` follows.
-const STEM_BYTES_MAX: usize = 240;
+/// A file name has 255 bytes at most, and `-10000.genba` or `-10000.speedscope.json` follows.
+const STEM_BYTES_MAX: usize = 220;
 
 /// A file name for a recording of `name`.
 fn stem_of(name: &OsStr) -> String {
@@ -230,6 +230,6 @@ mod tests {
         check("python /tmp/gpj\u{202e}\u{1b}[31m\u{2028}.py", "gpj__[31m_");
         check("./\u{9b}tool\u{7f}", "_tool_");
         // Of 255 bytes, as long as a file name can be.
-        check(&format!("python {}é.py", "x".repeat(239)), &"x".repeat(239));
+        check(&format!("python {}é{}.py", "x".repeat(219), "y".repeat(31)), &"x".repeat(219));
     }
 }

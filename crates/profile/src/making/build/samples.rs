@@ -114,12 +114,19 @@ fn nodes(sums: &Sums, stacks: &mut Stacks, profile: &mut Profile) -> Vec<Option<
     }
     if !of_python_alone.is_empty() {
         let mut paths = Paths::default();
-        nodes.iter().flatten().for_each(|node| paths.add(*node, profile));
+        let with_c = nodes.iter().flatten().filter(|node| begins_in_c(**node, profile));
+        with_c.for_each(|node| paths.add(*node, profile));
         for (position, frames) in of_python_alone {
             nodes[position] = paths.joined(&frames, stacks, profile);
         }
     }
     nodes
+}
+
+/// Of a stack that was cut somewhere, nobody knows where its outermost frames belong.
+fn begins_in_c(leaf: NodeIndex, profile: &Profile) -> bool {
+    let kinds: Vec<FrameKind> = profile.stack(Some(leaf)).map(|frame| profile.frames[frame].kind).collect();
+    kinds.last() == Some(&FrameKind::C) && !kinds.contains(&FrameKind::Mark)
 }
 
 /// Fills `beside_native_ns`, where there is a thread without Python: a second pass over the samples.
@@ -180,7 +187,7 @@ pub(super) struct Piece {
     /// In CLOCK_MONOTONIC.
     pub end_ns: u64,
     pub in_window: bool,
-    /// The sample itself and its ticks belong to the moment in which it ends.
+    /// The sample itself belongs to the moment in which it ends.
     pub is_last: bool,
 }
 
@@ -197,26 +204,30 @@ pub(super) fn pieces(samples: &Samples, start_ns: u64, window: Option<Window>) -
 }
 
 fn pieces_of(row: Row, end_ns: u64, window: Option<Window>) -> impl Iterator<Item = Piece> {
+    let is_waiting = State::from_stored(row.state).is_waiting();
     let begin_ns = end_ns.saturating_sub(row.wall_quanta.saturating_mul(QUANTUM_NS));
     let holds = move |at_ns: u64| window.is_none_or(|window| window.holds(at_ns));
-    let borders = window.filter(|_| row.cpu_quanta == 0).map_or([end_ns; 2], |window| {
+    let borders = window.filter(|_| is_waiting).map_or([end_ns; 2], |window| {
         [window.start_ns, window.end_ns.unwrap_or(end_ns)].map(|border_ns| border_ns.clamp(begin_ns, end_ns))
     });
-    let mut left = row.wall_quanta;
-    let mut from_ns = begin_ns;
+    let (mut left, mut from_ns) = (row, begin_ns);
     let before = borders.map(|border_ns| {
         let wall_quanta = border_ns.saturating_sub(from_ns) / QUANTUM_NS;
         let end_ns = from_ns + wall_quanta * QUANTUM_NS;
         // A border may lie within a quantum.
         let in_window = holds(from_ns + (end_ns - from_ns) / 2);
-        if wall_quanta == 0 || wall_quanta >= left {
+        if wall_quanta == 0 || wall_quanta >= left.wall_quanta {
             return None;
         }
-        (left, from_ns) = (left - wall_quanta, end_ns);
-        Some(Piece { row: Row { ticks: 0, wall_quanta, ..row }, end_ns, in_window, is_last: false })
+        let ticks = u128::from(row.ticks) * u128::from(wall_quanta) / u128::from(row.wall_quanta);
+        let piece = Row { ticks: u32::try_from(ticks).unwrap_or(left.ticks).min(left.ticks), wall_quanta, ..row };
+        (left.wall_quanta, left.ticks, from_ns) = (left.wall_quanta - wall_quanta, left.ticks - piece.ticks, end_ns);
+        Some(Piece { row: piece, end_ns, in_window, is_last: false })
     });
-    let last = Piece { row: Row { wall_quanta: left, ..row }, end_ns, in_window: holds(end_ns), is_last: true };
-    before.into_iter().flatten().chain([last])
+    // A wait that ends where the window begins is none of it, and one that ends with the window is.
+    let is_cut = is_waiting && from_ns < end_ns;
+    let in_window = holds(if is_cut { from_ns + (end_ns - from_ns) / 2 } else { end_ns });
+    before.into_iter().flatten().chain([Piece { row: left, end_ns, in_window, is_last: true }])
 }
 
 /// The samples of one process key so far: one row for each stored stack, thread, state and context, in the order in which they were met.

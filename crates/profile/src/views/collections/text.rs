@@ -15,6 +15,10 @@ use crate::words::wrap::wrapped_on_screen;
 
 const PLACES_MAX: usize = 10;
 const COMMAND_BYTES_MAX: usize = 120;
+/// In the place of what may be a secret.
+const MASKED: &str = "***";
+/// Between an advice and what tries it.
+const TRIES: &str = " To see whether that helps: ";
 const BAR_CELLS: u64 = 30;
 /// The bins of the histogram: up to 10 µs, then ten times as much each.
 const BINS_NS: [u64; 6] = [10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
@@ -36,9 +40,13 @@ pub fn text(reading: &Reading, summary: &Summary, width: Option<usize>, paint: P
     }
     for advice in &summary.advice {
         page.push('\n');
-        for line in wrapped_on_screen(&format!("advice: {}", advice_words(advice, &command(profile))), width) {
-            page += &format!("{line}\n");
-        }
+        let words = format!("advice: {}", advice_words(advice, &command(profile)));
+        // A command that is copied is one line.
+        let (words, tries) = words.split_once(TRIES).map_or((words.as_str(), None), |(_, tries)| {
+            (words.strip_suffix(tries).unwrap_or(&words).trim_end(), Some(tries))
+        });
+        let lines = wrapped_on_screen(words, width).into_iter().chain(tries.map(|tries| format!("  {tries}")));
+        lines.for_each(|line| page += &format!("{line}\n"));
     }
     page
 }
@@ -137,12 +145,14 @@ fn limit(limit_ns: u64) -> String {
     }
 }
 
-/// The program's command line, for a shell. One that is not known, or is long, is a word in its place.
+/// The program's command line, for a shell. A word in its place where that is long, is not known whole, has been renamed, or started others.
 pub(super) fn command(profile: &Profile) -> String {
-    let first = profile.collectors.first().and_then(|collector| {
-        let process = &profile.processes[collector.process];
-        Some(process).filter(|process| !process.argv.is_empty())
+    let mut processes = profile.collectors.iter().map(|collector| &profile.processes[collector.process]);
+    let first = processes.next().filter(|first| {
+        let is_python = |path: &String| path.rsplit('/').next().is_some_and(|name| name.starts_with("python"));
+        first.argv.first().is_some_and(is_python) && !first.argv.iter().any(|word| word.contains(MASKED))
     });
+    let first = first.filter(|_| processes.all(|other| other.is_forked));
     let words = first.map(|process| process.argv.iter().map(|argument| word(argument)).collect::<Vec<_>>().join(" "));
     words.filter(|words| words.len() <= COMMAND_BYTES_MAX).unwrap_or_else(|| "COMMAND".to_owned())
 }
@@ -166,8 +176,7 @@ pub(super) fn advice_words(advice: &Advice, command: &str) -> String {
                 ),
             };
             format!(
-                "with gc.set_threshold({threshold}) {none}, {} in all: its counter reached {} objects in sum; {cost}. \
-                 To see whether that helps: genba gc try --threshold {threshold} {command}",
+                "with gc.set_threshold({threshold}) {none}, {} in all: its counter reached {} objects in sum; {cost}.{TRIES}genba gc try --threshold {threshold} {command}",
                 duration(pause_ns),
                 count(young)
             )
@@ -175,7 +184,7 @@ pub(super) fn advice_words(advice: &Advice, command: &str) -> String {
         Advice::HigherThreshold { threshold, one_in, collections, pause_ns, waiting_bytes } => format!(
             "with gc.set_threshold({threshold}) about one in {one_in} of the {} collections would have run that the \
              interpreter began, {} in all; between two of them at most about {} more of garbage would have waited, at \
-             {GARBAGE_BYTES} bytes an object. To see whether that helps: genba gc try --threshold {threshold} {command}",
+             {GARBAGE_BYTES} bytes an object.{TRIES}genba gc try --threshold {threshold} {command}",
             count(collections),
             duration(pause_ns),
             size(waiting_bytes)
@@ -248,6 +257,8 @@ mod tests {
         let tries = |command: &str| Some(format!("genba gc try --threshold 5000 {command}"));
         assert_eq!(said(&["python3", "app.py", "a b"]), tries("python3 app.py 'a b'"));
         assert_eq!(said(&[]), tries("COMMAND"));
+        assert_eq!(said(&["python3", "app.py", "--token", "***"]), tries("COMMAND"));
+        assert_eq!(said(&["gunicorn: worker [app]"]), tries("COMMAND"));
         assert_eq!(said(&["python3", "-c", &"x".repeat(200)]), tries("COMMAND"));
     }
 }

@@ -4,7 +4,7 @@
 use genba_profile::figures;
 use genba_profile::report::printable;
 
-use super::page::{Kind, Page};
+use super::page::{Breaks, Kind, Page};
 use crate::verbs::heap::text::{shortened, way};
 
 /// References of one kind of cycle, and things to drop.
@@ -74,9 +74,10 @@ fn freed(would_free: u64, generators: u64, is_kept: bool) -> String {
         (_, 0) if is_kept => freed,
         (_, 0) => format!("{freed}, which gc.collect() returns, plus weak references that callbacks free"),
         (_, generators) => format!(
-            "{freed}; {} less, since {} among them free what they hold before it counts",
+            "{freed}; {} less, since {} among them free what they hold before it counts{}",
             if is_kept { "it may have told" } else { "gc.collect() may return" },
-            figures::counted(generators, "generator or coroutine", "generators and coroutines")
+            figures::counted(generators, "generator or coroutine", "generators and coroutines"),
+            if is_kept { "" } else { ", plus weak references that callbacks free" }
         ),
     }
 }
@@ -147,12 +148,17 @@ pub fn held(kind: &Kind) -> Option<String> {
 
 /// What to drop: the reader is told to `break it` so.
 pub fn advice(kind: &Kind) -> Option<String> {
-    if let Some(instead) = &kind.breaks.instead {
-        return Some(instead.clone());
+    let dropped = dropped(&kind.breaks);
+    match &kind.breaks.instead {
+        Some(instead) => Some(dropped.map_or(instead.clone(), |dropped| format!("{instead}, and {dropped}"))),
+        None => dropped,
     }
-    let (first, rest) = kind.breaks.drop.split_first()?;
+}
+
+fn dropped(breaks: &Breaks) -> Option<String> {
+    let (first, rest) = breaks.drop.split_first()?;
     let whats = || rest.iter().take(OTHERS_MAX).map(|drop| drop.what.as_str());
-    Some(match (kind.breaks.each, rest.is_empty()) {
+    Some(match (breaks.each, rest.is_empty()) {
         (_, true) => format!("drop {}: {}", first.what, first.how),
         (true, false) => {
             format!("drop {}: {} (or drop {})", first.what, first.how, whats().collect::<Vec<_>>().join(", or "))

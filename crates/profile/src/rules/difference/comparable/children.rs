@@ -17,7 +17,7 @@ pub struct Children {
 impl Children {
     #[must_use]
     pub fn of(profile: &Profile) -> Children {
-        let samples = profile.samples.iter().filter(|group| group.samples > 0);
+        let samples = profile.samples.iter().filter(|group| group.samples > 0 || group.wall_ns > 0);
         let sampled: BTreeSet<ProcessIndex> = samples.map(|group| profile.threads[group.thread].process).collect();
         let are_left_out = profile.processes.iter().any(|process| process.without_children);
         Children { are_left_out, sampled: sampled.len() }
