@@ -197,7 +197,7 @@ unsafe fn is_a(object: u64, flag: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{DTYPE, Elements, IS_DICT, IS_INT, IS_TUPLE};
-    use crate::layout::{SIZE, TYPE, TYPE_BASIC_SIZE, TYPE_FLAGS};
+    use crate::layout::{SIZE, TYPE};
     use crate::made::{class, made};
 
     fn int(value: u64) -> u64 {
