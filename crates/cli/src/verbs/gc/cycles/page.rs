@@ -108,7 +108,7 @@ pub struct Breaks {
     /// Whether each of them alone is enough, or all are needed.
     pub each: bool,
     pub drop: Vec<Drop>,
-    /// What to do where a class is in the cycle, which cannot be dropped; what can be is dropped besides.
+    /// What to do first where a class is in the cycle, whose references cannot be dropped.
     #[serde(default)]
     pub instead: Option<String>,
 }
@@ -253,16 +253,15 @@ impl Breaks {
             places.retain(can_be_dropped);
         }
         let is_of_class = |place: &usize| at(place).is_some_and(|one| is_class(one.from) || is_class(one.to));
-        let is_made_again = places.iter().filter(|place| !can_be_dropped(place)).any(is_of_class);
-        if is_made_again {
-            places.retain(|place| can_be_dropped(place) && !is_of_class(place));
+        let mut fixed = places.iter().filter(|place| !can_be_dropped(place));
+        if fixed.any(is_of_class) {
+            return Breaks { each: false, drop: Vec::new(), instead: Some(words::MAKE_ONCE.to_owned()) };
         }
-        let instead = is_made_again.then(|| words::MAKE_ONCE.to_owned());
         let drop = places.into_iter().filter_map(|place| {
             let reference = at(&place)?;
             Some(Drop { reference: place, what: words::named(reference, names), how: words::done(reference, names) })
         });
-        Breaks { each: each && !is_made_again, drop: drop.collect(), instead }
+        Breaks { each, drop: drop.collect(), instead: None }
     }
 
     /// Their places in `references`. Where each of several is enough, the one that is advised first.
@@ -360,10 +359,6 @@ mod tests {
         // An object with such a class.
         let with_object = [own[0], own[1], (0, Step::Attribute, "default", 2), (2, Step::Plain, "", 0)];
         assert_eq!(breaks(&["type", "tuple", "Node"], &with_object), made_once);
-        // And one that refers to itself, which it does however often the class is made.
-        let with_itself = [own[0], own[1], with_object[2], with_object[3], (2, Step::Attribute, "me", 2)];
-        let (drop, instead) = breaks(&["type", "tuple", "Node"], &with_itself);
-        assert_eq!((drop, instead), (vec!["Node.me".to_owned()], made_once.1));
         assert_eq!(breaks(&["NT", "list"], &[(0, Step::Plain, "", 1), (1, Step::Item, "", 0)]).1, None);
     }
 }

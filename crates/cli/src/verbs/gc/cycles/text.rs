@@ -148,11 +148,7 @@ pub fn held(kind: &Kind) -> Option<String> {
 
 /// What to drop: the reader is told to `break it` so.
 pub fn advice(kind: &Kind) -> Option<String> {
-    let dropped = dropped(&kind.breaks);
-    match &kind.breaks.instead {
-        Some(instead) => Some(dropped.map_or(instead.clone(), |dropped| format!("{instead}, and {dropped}"))),
-        None => dropped,
-    }
+    kind.breaks.instead.clone().or_else(|| dropped(&kind.breaks))
 }
 
 fn dropped(breaks: &Breaks) -> Option<String> {
