@@ -121,8 +121,8 @@ def refused(line: str, *holds: str, code: int = 2) -> Typed:
 HEADER = r"^CPython 3\.\d+\.\d+ · \S+ \S+ wall · \S+ \S+ CPU \+ \S+ \S+ genba's · 1 process, 1 thread · sampled every 1 ms"
 ACCOUNT = r"^ticks [\d,]+ = sampled [\d,]+ \+ dropped .* \+ refused .* · CPU covered \d"
 ONE_PLACE = r"^one place: \d+\.\d % of \S+ \S+ CPU is app\.py:6 distinct   value not in found$"
-# On a busy machine, or from a cold disk, such a program waits for longer than it works.
-SHORT = r"^(too short to judge|waiting|start-up): "
+# On a busy machine, or from a cold disk, such a program waits for longer than it works, or takes long enough to be judged: it begins and it ends.
+SHORT = r"^(too short to judge|waiting|start-up|gc): "
 SCRIPT = "genba run -q app.py"
 # What runs already: it has begun when the next command comes, and ends behind it.
 RUNS = 'coproc python3 hangs.py; trap "kill $COPROC_PID" EXIT; read -ru "${COPROC[0]}"; '

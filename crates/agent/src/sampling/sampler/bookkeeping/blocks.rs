@@ -8,7 +8,7 @@ use crate::writing::reaped;
 use genba_format::proto;
 use genba_signal::request::POOL;
 
-/// So long a wait with a cut stack is kept out of blocks while tables are made: as long as what `kill -9` may cost.
+/// So long a wait with a cut stack is kept out of blocks while tables are made. `kill -9` costs so much more of it.
 const CUT_NS_MAX: u64 = 200_000_000;
 
 impl Sampler {
