@@ -200,19 +200,23 @@ def test_without_the_option_the_weight_is_refused(workshop: Workshop, python: In
     assert refused.returncode == 2 and "hint: start the program with it: genba run --alloc" in refused.stderr
 
 
-BEFORE_EXEC = """
-import os, sys
+# Too few allocations for a window of samples, and nothing of the process can end it later.
+EARLY = """
+import os, signal, sys
 def early():
     for _ in range(40): bytearray(5_000_000)
-early()
-os.execv(sys.executable, [sys.executable, "-c", "pass"])
 """
+ENDS = {
+    "exec": 'early()\nos.execv(sys.executable, [sys.executable, "-c", "pass"])\n',
+    "killed": "read, write = os.pipe()\nchild = os.fork()\nif child == 0:\n    early()\n    os.write(write, b'x')\n    signal.pause()\n"
+    "os.read(read, 1)\nos.kill(child, signal.SIGKILL)\nos.wait()\n",
+}
 
 
-def test_what_was_asked_for_before_exec_is_in_samples(workshop: Workshop) -> None:
-    """Too few for a window of samples, which the next program cannot end."""
+@pytest.mark.parametrize("end", ENDS)
+def test_what_was_asked_for_before_an_end_without_a_word_is_in_samples(workshop: Workshop, end: str) -> None:
     for _ in range(TRIES):
-        made = workshop.run(workshop.write("before_exec.py", BEFORE_EXEC), flags=("--alloc",))
+        made = workshop.run(workshop.write("early.py", EARLY + ENDS[end]), flags=("--alloc",))
         early = row_of(made, "early")["allocated_bytes"]
         if early >= 200_000_000 * IN_SAMPLES_MIN:
             return

@@ -147,18 +147,26 @@ def test_threads_that_come_and_go_never_have_the_name_of_another(workshop: Works
     assert sum(seen[tid] == said[tid] for tid in seen) > len(seen) / 2
 
 
-SLEEPERS = """
-import threading, time
-threads = [threading.Thread(target=time.sleep, args=[1], name=f"sleeper {number}") for number in range(6)]
-for thread in threads:
+# Each ends as soon as genba has looked at it, long before a block is written.
+WAITING = LOOKS + """
+import threading
+# Until then genba has not checked how this Python lays out its memory.
+begun = Looked()
+while not begun.often(100):
+    sum(range(2000))
+for number in range(12):
+    over, looked = threading.Event(), Looked()
+    thread = threading.Thread(target=over.wait, name=f"waiter {number}")
     thread.start()
-for thread in threads:
+    while not looked.often(20):
+        sum(range(2000))
+    over.set()
     thread.join()
 """
 
 
 def test_a_thread_that_waits_until_its_end_has_its_name(workshop: Workshop) -> None:
     """Its one sample is written when the wait is over, and the thread with it."""
-    run = workshop.run(workshop.write("sleepers.py", SLEEPERS))
+    run = workshop.run(workshop.write("waiting.py", WAITING), flags=("--rate", "1000"))
     names = {thread["name"] for thread in run.profile()["threads"]}
-    assert names == {"MainThread", *(f"sleeper {number}" for number in range(6))}
+    assert names == {"MainThread", *(f"waiter {number}" for number in range(12))}

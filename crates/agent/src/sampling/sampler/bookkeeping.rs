@@ -5,7 +5,7 @@ mod blocks;
 mod counts;
 mod ends;
 
-use super::{FILES_MAX, STAND_BY_NS, Sampler, WALKING_NS_MAX};
+use super::{FILES_MAX, LayoutTrust, STAND_BY_NS, Sampler, WALKING_NS_MAX};
 use crate::heap::pending_answers;
 use crate::process::bells;
 use crate::process::files_over_fork;
@@ -142,7 +142,8 @@ impl Sampler {
 
     /// The thread's row in the recording, made when it has its first sample, under the kernel's name for it.
     pub(super) fn row(&mut self, index: usize) -> u32 {
-        if self.threads[index].name.is_due() {
+        // Before that nothing of Python's is read: it would be no answer.
+        if self.layout_trust == LayoutTrust::Checked && self.threads[index].name.is_due() {
             self.read_name(index);
         }
         let thread = &mut self.threads[index];

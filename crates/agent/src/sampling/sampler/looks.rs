@@ -359,9 +359,9 @@ impl Sampler {
                 cut_at,
             };
             self.threads[index].ledger.wait(still);
-            // When the wait is written, the thread may be gone, and its names with it.
-            self.row(index);
         }
+        // When the wait is written, the thread may be gone, and its names with it.
+        self.row(index);
         let wall_quanta = self.threads[index].ledger.waits_until(now_ns);
         self.was_held_up(index, wall_quanta);
     }
