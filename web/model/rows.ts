@@ -71,10 +71,11 @@ function links(at: { tree: Tree; weight: Weight; names: Names }, row: Row, box: 
   if (row.share < MARKED_SHARE_MIN && row.chain.some((name) => names.isMark(name))) return { chain: [], split: [] };
   let reached = box === null ? [] : [box];
   const step = (name: string): { link: Link; boxes: BoxIndex[] } => {
-    const boxes = reached.flatMap((above) => namedBelow(tree, weight, above, name));
+    const called = name.replace(/^<module .*/, "<module>");
+    const boxes = reached.flatMap((above) => namedBelow(tree, weight, above, called));
     const heaviest = boxes.reduce<BoxIndex | null>((best, each) => (best !== null && (tree.total[weight][best] ?? 0) >= (tree.total[weight][each] ?? 0) ? best : each), null);
     const place = heaviest === null ? null : placeOf(tree, heaviest);
-    const link = place?.kind === "foreign" ? { name, tint: tintOf(place), inferred: place.frame.kind === "inferred" } : names.link(name);
+    const link = place?.kind === "foreign" ? { name, tint: tintOf(place), inferred: place.frame.kind === "inferred" } : called === name ? names.link(name) : { ...names.link(called), name };
     return { link, boxes };
   };
   const chain = row.chain.map((name) => {
@@ -85,17 +86,13 @@ function links(at: { tree: Tree; weight: Weight; names: Names }, row: Row, box: 
   return { chain, split: row.split.map(({ name, share }) => ({ link: step(name).link, share })) };
 }
 
-function isPassedOn({ owner, kind, name }: Frame): boolean {
-  return owner === "interpreter" && kind !== "mark" && passesOn(name);
-}
-
 /** The next boxes of that name. A chain leaves out inlined frames, and calls that only pass a call on. */
 function namedBelow(tree: Tree, weight: Weight, above: BoxIndex, name: string): BoxIndex[] {
   const found: BoxIndex[] = [];
   const waiting = [...tree.childrenOf(above, weight)];
   for (let box = waiting.pop(); box !== undefined; box = waiting.pop()) {
     const place = placeOf(tree, box);
-    if (place.kind === "foreign" && (place.frame.kind === "inlined" || isPassedOn(place.frame))) waiting.push(...tree.childrenOf(box, weight));
+    if (passesOn(place) || (place.kind === "foreign" && place.frame.kind === "inlined")) waiting.push(...tree.childrenOf(box, weight));
     else if ((place.kind === "foreign" || place.kind === "function") && place.frame.name === name) found.push(box);
   }
   return found;

@@ -36,6 +36,7 @@ const decodeFrame = record<Frame>({
   module: textOrNull,
   origin: textOrNull,
   fullName: textOrNull,
+  passesOn: (at) => orNull(at, yes) ?? false,
 });
 /** In place of a stack that was taken out whole (kept.ts). The command has the same mark: crates/profile/src/rules/filter.rs. */
 export const HIDDEN = decodeFrame({ field: "", value: { kind: "mark", name: "hidden" } });

@@ -73,6 +73,7 @@ function madeFrame(text: string): Made {
   const absent = { file: null, first_line: null, line: null, end_line: null, column: null, end_column: null, byte_column: null, byte_end_column: null, expression: null, module: null, origin: null, full_name: null };
   const c: Readonly<Record<string, Made>> = {
     "+": { kind: "c", owner: "interpreter", module: "/usr/bin/python3" },
+    "^": { kind: "c", owner: "interpreter", module: "/usr/bin/python3", passes_on: true },
     "%": { kind: "c", owner: "libc", module: "/usr/lib/libc.so.6" },
     "&": { kind: "inlined", owner: "interpreter", module: "/usr/bin/python3", file: "/src/listobject.c" },
     "~": { kind: "inferred", owner: "interpreter", module: "/usr/bin/python3" },

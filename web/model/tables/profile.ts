@@ -25,6 +25,8 @@ export interface Frame {
   readonly origin: string | null;
   /** With argument types or hash, where the name leaves something out. */
   readonly fullName: string | null;
+  /** The interpreter's own, and only passes a call or an import on. */
+  readonly passesOn: boolean;
 }
 
 /** A parent stands before its children. */

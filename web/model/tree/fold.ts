@@ -1,8 +1,7 @@
 // Runs of the interpreter's own calls that a reader can do without become one box: those from the first frame of a
 // thread to the first Python function, and those that only pass a call on. A view of a tree, and itself a tree: boxes
 // keep their rows, a run is shown as its first box, and no number changes.
-// The rule is that of `genba tree` (crates/profile/src/views/tree/fold.rs): testdata/page/fold.json holds both to the same runs and figures, and
-// the tests of crates/profile/src/words/plumbing.rs to the same names.
+// The rule is that of `genba tree` (crates/profile/src/views/tree/fold.rs): testdata/page/fold.json holds both to the same runs and figures.
 import type { Frame } from "../tables/profile";
 import type { Place, Tree, Weights } from "./tree";
 import { parentOf, placeOf, ROOT } from "./tree";
@@ -13,13 +12,6 @@ import { byWeight } from "../units";
 const SHARE_MIN = 0.01;
 /** A run of one call is not folded: its box would take the same room. */
 const CALLS_MIN = 2;
-/** Names that fold between two functions. `*` matches any ending. */
-const PASSES_ON = [
-  "PyObject_Vectorcall*", "_PyObject_Vectorcall*", "PyVectorcall_*", "_PyVectorcall_*", "_PyFunction_Vectorcall*",
-  "cfunction_vectorcall_*", "method_vectorcall*", "PyObject_Call*", "_PyObject_Call*", "_PyObject_MakeTpCall",
-  "object_vacall", "_PyEval_Vector", "_PyEval_EvalFrame*", "PyEval_EvalCode*",
-];
-
 export interface FoldedTree extends Tree {
   /** For each call of a folded run: all calls of that run, the shown call first. */
   readonly runOf: ReadonlyMap<BoxIndex, readonly BoxIndex[]>;
@@ -85,9 +77,9 @@ function runsOf(tree: Tree, weight: Weight): BoxIndex[][] {
     if (leadsToPython.has(box) || isPython(placeOf(tree, box))) leadsToPython.add(above);
   }
   const isOfNoInterest = (box: BoxIndex, leads: boolean): boolean => {
-    const frame = foreignFrame(placeOf(tree, box));
-    if (frame === null || (tree.self[weight][box] ?? 0) >= smallest || heavyOf(box).length === 0) return false;
-    return (leads && isOwn(frame) && leadsToPython.has(box)) || (frame.owner === "interpreter" && passesOn(frame.name));
+    const place = placeOf(tree, box);
+    const mayFold = passesOn(place) || (leads && isOwn(foreignFrame(place)) && leadsToPython.has(box));
+    return mayFold && (tree.self[weight][box] ?? 0) < smallest && heavyOf(box).length > 0;
   };
   const runs: BoxIndex[][] = [];
   const waiting: { box: BoxIndex; leads: boolean }[] = heavyOf(ROOT).map((box) => ({ box, leads: true }));
@@ -99,12 +91,14 @@ function runsOf(tree: Tree, weight: Weight): BoxIndex[][] {
       const heavy: BoxIndex[] = heavyOf(next);
       next = heavy.length === 1 ? (heavy[0] ?? null) : null;
     }
-    const isRun = calls.length >= CALLS_MIN && calls.some((call) => foreignFrame(placeOf(tree, call))?.owner === "interpreter");
+    const isRun = calls.length >= CALLS_MIN && calls.some((call) => {
+      const place = placeOf(tree, call);
+      return passesOn(place) || foreignFrame(place)?.owner === "interpreter";
+    });
     if (isRun) runs.push(calls);
     const last = isRun ? (calls.at(-1) ?? at.box) : at.box;
     const place = placeOf(tree, last);
-    const frame = foreignFrame(place);
-    const leadsOn = leads && (place.kind === "process" || (frame !== null && isOwn(frame)));
+    const leadsOn = leads && (place.kind === "process" || isOwn(foreignFrame(place)));
     for (const box of heavyOf(last)) waiting.push({ box, leads: leadsOn });
   }
   return runs;
@@ -113,13 +107,13 @@ function runsOf(tree: Tree, weight: Weight): BoxIndex[][] {
 function foreignFrame(place: Place): Frame | null {
   return place.kind === "foreign" && place.frame.kind !== "mark" ? place.frame : null;
 }
-function isOwn(frame: Frame): boolean {
-  return frame.owner === "interpreter" || frame.owner === "libc";
+function isOwn(frame: Frame | null): boolean {
+  return frame?.owner === "interpreter" || frame?.owner === "libc";
 }
 function isPython(place: Place): boolean {
   return place.kind === "function" || place.kind === "expression";
 }
-/** A function of the interpreter that only passes a call on. */
-export function passesOn(name: string): boolean {
-  return PASSES_ON.some((known) => (known.endsWith("*") ? name.startsWith(known.slice(0, -1)) : name === known));
+/** A function of the interpreter that only passes a call or an import on. */
+export function passesOn(place: Place): boolean {
+  return "frame" in place && place.frame.passesOn;
 }

@@ -2,6 +2,7 @@
 
 use foldhash::HashMap;
 
+use crate::tables::owner::versioned_folder;
 use crate::tables::profile::{FileIndex, Profile};
 
 pub struct FileNames {
@@ -38,8 +39,42 @@ fn ends_with_parts(path: &str, suffix: &str) -> bool {
     path.strip_suffix(suffix).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
 }
 
+/// `asyncio.base_events` of `/usr/lib/python3.13/asyncio/base_events.py`; the file's own name where its path does not tell from which
+/// folder it was imported. None: of no file.
+pub fn module(path: &str) -> Option<String> {
+    if path.starts_with('<') {
+        return path.strip_prefix("<frozen ").and_then(|rest| rest.strip_suffix('>')).map(str::to_owned);
+    }
+    let in_packages =
+        ["/site-packages/", "/dist-packages/"].iter().find_map(|folder| Some(path.rsplit_once(folder)?.1));
+    match in_packages.or_else(|| versioned_folder(path)).and_then(|inside| inside.strip_suffix(".py")) {
+        Some(inside) => Some(inside.strip_suffix("/__init__").unwrap_or(inside).replace('/', ".")),
+        None => path.rsplit('/').next().map(str::to_owned),
+    }
+}
+
 /// `_json.cpython-313-x86_64-linux-gnu.so` is `_json.so` on a screen.
 pub fn without_tag(file: &str) -> String {
     let cut = file.split_once(".cpython-").and_then(|(name, tag)| Some((name, tag.rsplit_once('.')?.1)));
     cut.map_or_else(|| file.to_string(), |(name, ending)| format!("{name}.{ending}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::module;
+
+    #[test]
+    fn a_module_is_called_as_it_is_imported() {
+        for (path, expected) in [
+            ("/usr/lib/python3.13/asyncio/base_events.py", "asyncio.base_events"),
+            ("/usr/lib/python3.13/asyncio/__init__.py", "asyncio"),
+            ("/v/lib/python3.13/site-packages/pandas/core/api.py", "pandas.core.api"),
+            ("/usr/lib/python3/dist-packages/six.py", "six"),
+            ("<frozen zipimport>", "zipimport"),
+            ("/app/models/user.py", "user.py"),
+        ] {
+            assert_eq!(module(path).as_deref(), Some(expected), "{path}");
+        }
+        assert_eq!(module("<string>"), None);
+    }
 }

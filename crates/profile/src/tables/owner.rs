@@ -132,7 +132,7 @@ fn in_versioned_folder(path: &str) -> bool {
 }
 
 /// What follows `…/lib/python3.13/` (also lib64) and `…/python313.zip/`.
-fn versioned_folder(path: &str) -> Option<&str> {
+pub(super) fn versioned_folder(path: &str) -> Option<&str> {
     let mut before = "";
     let mut rest = path;
     while let Some((folder, after)) = rest.split_once('/') {

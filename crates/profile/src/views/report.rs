@@ -26,7 +26,6 @@ use crate::tables::locations::ByteColumns;
 use crate::tables::own_code::event_loop::EventLoop;
 use crate::tables::own_code::twins::Twins;
 use crate::tables::own_code::{OwnCode, code_of, own_code_and};
-use crate::tables::owner::Owner;
 use crate::tables::profile::{
     FileIndex, FrameIndex, FrameKind, FunctionIndex, Home, ProcessIndex, Profile, SampleGroup, ThreadIndex,
 };
@@ -252,7 +251,8 @@ fn add(
         // What was inlined belongs to the function above it: a chain of names that all can be found on the stack reads
         // better, and is the same with and without debug information.
         // Nor does one that only passes a call on say anything between two others.
-        if options.show.shows(kind) && kind != FrameKind::Inlined && !is_passed_on(profile, frame) {
+        if options.show.shows(kind) && kind != FrameKind::Inlined && !passes_on(profile, profile.frames[frame].function)
+        {
             below.push(Link::Function(twins.function(profile.frames[frame].function)));
         }
     }
@@ -290,11 +290,6 @@ fn tells_callers(profile: &Profile, group: &SampleGroup, row: Option<FrameIndex>
     let Some(function) = stack.next() else { return false };
     let is_recursion = stack.next().is_some_and(|caller| code_of(profile, caller) == code_of(profile, function));
     Some(function) == row && !is_recursion
-}
-
-fn is_passed_on(profile: &Profile, frame: FrameIndex) -> bool {
-    let function = profile.frames[frame].function;
-    profile.owner_of(function) == Some(Owner::Interpreter) && passes_on(&profile.functions[function].name)
 }
 
 /// What several processes ran is one row, whosever code it is in each of them.

@@ -1,9 +1,11 @@
-//! The interpreter's own calls that only pass a call on: between two functions they say nothing to a reader.
+//! The interpreter's own calls that only pass a call or an import on: between two functions they say nothing to a reader.
 //! Owns: their names. Never: decides which views leave them out.
-//! Partner: web/model/tree/fold.ts, which has the same names for the page.
+
+use crate::tables::owner::Owner;
+use crate::tables::profile::{FunctionIndex, Home, Profile};
 
 /// `*` matches any ending.
-const PASSES_ON: [&str; 14] = [
+const IN_C: [&str; 20] = [
     "PyObject_Vectorcall*",
     "_PyObject_Vectorcall*",
     "PyVectorcall_*",
@@ -18,14 +20,47 @@ const PASSES_ON: [&str; 14] = [
     "_PyEval_Vector",
     "_PyEval_EvalFrame*",
     "PyEval_EvalCode*",
+    "PyImport_Import*",
+    "import_find_and_load",
+    "import_name",
+    "_PyEval_ImportName*",
+    "builtin___import__*",
+    "builtin_exec*",
 ];
 
-/// Whether a function of the interpreter is one of them.
-pub(crate) fn passes_on(name: &str) -> bool {
-    PASSES_ON.iter().any(|known| match known.strip_suffix('*') {
+/// In Python: of the modules frozen as `importlib._bootstrap` and `importlib._bootstrap_external`, without their classes.
+const OF_IMPORTS: [&str; 9] = [
+    "_find_and_load",
+    "_find_and_load_unlocked",
+    "_load_unlocked",
+    "_call_with_frames_removed",
+    "_handle_fromlist",
+    "_gcd_import",
+    "module_from_spec",
+    "create_module",
+    "exec_module",
+];
+
+/// Whether a function is one of them.
+pub(crate) fn passes_on(profile: &Profile, function: FunctionIndex) -> bool {
+    let row = &profile.functions[function];
+    match row.home {
+        Home::C { .. } => profile.owner_of(function) == Some(Owner::Interpreter) && is_in_c(&row.name),
+        Home::Python { file, .. } => is_of_imports(&profile.files[file].path, &row.name),
+        Home::Mark => false,
+    }
+}
+
+fn is_in_c(name: &str) -> bool {
+    IN_C.iter().any(|known| match known.strip_suffix('*') {
         Some(begin) => name.starts_with(begin),
         None => name == *known,
     })
+}
+
+fn is_of_imports(path: &str, name: &str) -> bool {
+    let name = name.rsplit('.').next().unwrap_or(name);
+    path.starts_with("<frozen importlib._bootstrap") && OF_IMPORTS.contains(&name)
 }
 
 #[cfg(test)]
@@ -37,20 +72,26 @@ mod tests {
         for name in
             ["PyObject_Vectorcall", "_PyObject_VectorcallTstate", "cfunction_vectorcall_O", "_PyEval_EvalFrameDefault"]
         {
-            assert!(passes_on(name), "{name}");
+            assert!(is_in_c(name), "{name}");
+        }
+        for name in ["PyImport_ImportModuleLevelObject", "builtin_exec", "builtin_exec_impl"] {
+            assert!(is_in_c(name), "{name}");
         }
         for name in ["list_vectorcall", "builtin_sorted", "PyObject_GetItem", "PyEval_RestoreThread", "_PyEval_Vectors"]
         {
-            assert!(!passes_on(name), "{name}");
+            assert!(!is_in_c(name), "{name}");
         }
     }
 
     #[test]
-    fn the_page_knows_the_same_names() {
-        let page = include_str!("../../../../web/model/tree/fold.ts");
-        let list =
-            page.split("PASSES_ON = [").nth(1).and_then(|rest| rest.split(']').next()).expect("the list of names");
-        let names: Vec<&str> = list.split('"').skip(1).step_by(2).collect();
-        assert_eq!(names, PASSES_ON);
+    fn the_frozen_functions_of_an_import_that_only_lead_to_a_module_pass_it_on() {
+        let of_modules = ["<frozen importlib._bootstrap>", "<frozen importlib._bootstrap_external>"];
+        for name in ["_find_and_load", "_LoaderBasics.exec_module", "FrozenImporter.exec_module"] {
+            assert!(of_modules.iter().all(|path| is_of_imports(path, name)), "{name}");
+            assert!(!is_of_imports("/app/loader.py", name), "{name}");
+        }
+        for name in ["FileFinder.find_spec", "_compile_bytecode", "SourceLoader.get_code"] {
+            assert!(!of_modules.iter().any(|path| is_of_imports(path, name)), "{name}");
+        }
     }
 }

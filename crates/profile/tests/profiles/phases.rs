@@ -31,35 +31,35 @@ fn the_interpreters_own_beginning_and_end_are_called_so() {
         By::Expression,
         &all,
         expect![[r#"
-        gc: 23.1 % of 208 ms CPU is the cycle collector, set off by:
-           23.1 %  48.0 ms  at exit: collecting everything that is left
-          gc.freeze() as the program's last line: what is left is not searched then
+            gc: 23.1 % of 208 ms CPU is the cycle collector, set off by:
+               23.1 %  48.0 ms  at exit: collecting everything that is left
+              gc.freeze() as the program's last line: what is left is not searched then
 
-         38.5 %  80.0 ms  interpreter start-up
-                              init_import_site → <module> → main → marshal_loads 100 %
-         30.8 %  64.0 ms  app.py:1 work (columns 1 to 9)
-         23.1 %  48.0 ms  interpreter shutdown
-                              gc_collect_main → in gc 100 %
-          7.7 %  16.0 ms  outside of Python
-                              _start → main (app) 100 %
-    "#]],
+             38.5 %  80.0 ms  interpreter start-up
+                                  init_import_site → <module site> → main → marshal_loads 100 %
+             30.8 %  64.0 ms  app.py:1 work (columns 1 to 9)
+             23.1 %  48.0 ms  interpreter shutdown
+                                  gc_collect_main → in gc 100 %
+              7.7 %  16.0 ms  outside of Python
+                                  _start → main (app) 100 %
+        "#]],
     );
     check(
         By::Function,
         &all,
         expect![[r#"
-        gc: 23.1 % of 208 ms CPU is the cycle collector, set off by:
-           23.1 %  48.0 ms  at exit: collecting everything that is left
-          gc.freeze() as the program's last line: what is left is not searched then
+            gc: 23.1 % of 208 ms CPU is the cycle collector, set off by:
+               23.1 %  48.0 ms  at exit: collecting everything that is left
+              gc.freeze() as the program's last line: what is left is not searched then
 
-         38.5 %  80.0 ms  interpreter start-up
-                              init_import_site → <module> → main → marshal_loads 100 %
-         30.8 %  64.0 ms  app.py:1 work
-         23.1 %  48.0 ms  interpreter shutdown
-                              gc_collect_main → in gc 100 %
-          7.7 %  16.0 ms  outside of Python
-                              _start → main (app) 100 %
-    "#]],
+             38.5 %  80.0 ms  interpreter start-up
+                                  init_import_site → <module site> → main → marshal_loads 100 %
+             30.8 %  64.0 ms  app.py:1 work
+             23.1 %  48.0 ms  interpreter shutdown
+                                  gc_collect_main → in gc 100 %
+              7.7 %  16.0 ms  outside of Python
+                                  _start → main (app) 100 %
+        "#]],
     );
     check(
         By::Process,
@@ -106,7 +106,7 @@ fn a_library_that_runs_then_has_its_own_row() {
 
              60.0 %  96.0 ms  app.py:1 work (columns 1 to 9)
              20.0 %  32.0 ms  interpreter start-up
-                                  <module> → <module> → <module> 100 %
+                                  <module site> → <module> → <module types> 100 %
              20.0 %  32.0 ms  _hook.py:2 <module> (columns 1 to 9)
         "#]],
     );
@@ -162,7 +162,7 @@ fn the_beginning_is_called_so_where_the_c_stack_was_cut() {
                60.0 %  96.0 ms  <frozen importlib._bootstrap>:1549 _install_external_importers   (running 96.0 ms)
 
              60.0 %  96.0 ms  interpreter start-up
-                                  _find_and_load → PyObject_Malloc 100 %
+                                  PyObject_Malloc 100 %
              40.0 %  64.0 ms  app.py:1 work (columns 1 to 9)
         "#]],
     );

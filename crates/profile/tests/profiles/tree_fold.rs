@@ -135,6 +135,35 @@ fn a_frame_that_does_something_is_shown() {
     );
 }
 
+/// What CPython 3.13 runs between one module and the next: a module is a line, and so is a step in which time is used.
+const IMPORTS: &str = "
+    process 7 3.13.0 cwd=/app executable=/usr/bin/python3.13
+    <module>@app.py:9 > PyImport_ImportModuleLevelObject[python3.13] > import_find_and_load[python3.13] > PyObject_CallMethodObjArgs[python3.13] > _find_and_load@<frozen importlib._bootstrap>:1360 > _find_and_load_unlocked@<frozen importlib._bootstrap>:1331 > _load_unlocked@<frozen importlib._bootstrap>:935 > _LoaderBasics.exec_module@<frozen importlib._bootstrap_external>:1022 > _call_with_frames_removed@<frozen importlib._bootstrap>:488 > cfunction_vectorcall_FASTCALL_KEYWORDS[python3.13] > builtin_exec[python3.13] > PyEval_EvalCode[python3.13] > <module>@/usr/lib/python3.13/json/__init__.py:106 x80
+    <module>@app.py:9 > PyImport_ImportModuleLevelObject[python3.13] > import_find_and_load[python3.13] > PyObject_CallMethodObjArgs[python3.13] > _find_and_load@<frozen importlib._bootstrap>:1360 > _find_and_load_unlocked@<frozen importlib._bootstrap>:1322 > _find_spec@<frozen importlib._bootstrap>:1259 > os_stat[python3.13] x20
+";
+
+#[test]
+fn an_import_is_the_module_that_it_runs() {
+    check(
+        IMPORTS,
+        Options { share_min: 0.01, ..Options::default() },
+        expect![[r#"
+        CPython 3.13.0 · 160 ms wall · 160 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
+        ticks 100 = sampled 100 + dropped 0 + refused 0 · CPU covered 100.0 %
+
+          share      CPU     self     wall     self  path
+        100.0 %   160 ms        –   160 ms        –  <module> (app.py:1)
+        100.0 %   160 ms        –   160 ms        –    (5 frames of the interpreter)
+         80.0 %   128 ms        –   128 ms        –      (6 frames of the interpreter)
+         80.0 %   128 ms   128 ms   128 ms   128 ms        <module> (__init__.py:1)
+         20.0 %  32.0 ms        –  32.0 ms        –      _find_spec (<frozen importlib._bootstrap>:1)
+         20.0 %  32.0 ms  32.0 ms  32.0 ms  32.0 ms        os_stat [python3.13]
+
+        frames of the interpreter: each only leads to the next call; --whole shows them
+    "#]],
+    );
+}
+
 /// Calls that fold by one weight only: a thread that waits below frames of the interpreter, beside one of a library. Each function
 /// of the user's own calls C from one expression, because the page has a box for each.
 const SEVERAL_RUNS: &str = "
@@ -144,6 +173,7 @@ const SEVERAL_RUNS: &str = "
     _start[python3.13] > __libc_start_main[libc.so.6] > Py_RunMain[python3.13] > <module>@app.py:9 > work@work.py:4 > PyObject_CallOneArg[python3.13] > method_vectorcall_O[python3.13] > memcpy[libc.so.6] x50
     _start[python3.13] > __libc_start_main[libc.so.6] > Py_RunMain[python3.13] > <module>@app.py:9 > work@work.py:4 x7
     _start[python3.13] > __libc_start_main[libc.so.6] > Py_InitializeEx[python3.13] x1
+    _start[python3.13] > __libc_start_main[libc.so.6] > Py_RunMain[python3.13] > <module>@app.py:9 > PyImport_ImportModuleLevelObject[python3.13] > _find_and_load@<frozen importlib._bootstrap>:1360 > _LoaderBasics.exec_module@<frozen importlib._bootstrap_external>:1022 > builtin_exec[python3.13] > <module>@/usr/lib/python3.13/json/__init__.py:106 x60
     thread 8 worker
     clone3[libc.so.6] > start_thread[libc.so.6] > pythread_wrapper[python3.13] > thread_run[python3.13] > run@app.py:20 > poll[libc.so.6] x400 poll
     clone3[libc.so.6] > start_thread[libc.so.6] > blas_thread[libblas.so] > dgemm[libblas.so] x60

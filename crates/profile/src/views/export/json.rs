@@ -17,6 +17,7 @@ use crate::tables::state::in_words;
 use crate::tables::table::TableIndex;
 use crate::views::export::moments::MomentRows;
 use crate::views::report::json::{FiltersPage, filters_page};
+use crate::words::plumbing::passes_on;
 use genba_format::state::State;
 
 const VERSION: u32 = 1;
@@ -172,6 +173,8 @@ struct FrameRow<'a> {
     module: Option<&'a str>,
     origin: Option<&'a str>,
     full_name: Option<&'a str>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    passes_on: bool,
 }
 
 #[derive(Serialize)]
@@ -407,6 +410,7 @@ fn frame<'a>(profile: &'a Profile, frame: &'a Frame) -> FrameRow<'a> {
         module: None,
         origin: None,
         full_name: None,
+        passes_on: passes_on(profile, frame.function),
     };
     match &function.home {
         Home::Python { file, first_line, .. } => {

@@ -5,7 +5,8 @@
 use foldhash::HashMap;
 use std::mem;
 
-use crate::tables::profile::{FunctionIndex, Home, Profile};
+use crate::tables::file_names::module;
+use crate::tables::profile::{Function, FunctionIndex, Home, Profile};
 use crate::tables::state::in_words;
 use crate::words::figures::share;
 use genba_format::state::State;
@@ -27,7 +28,13 @@ pub enum Link {
 impl Link {
     pub fn name(self, profile: &Profile) -> String {
         match self {
-            Link::Function(function) => profile.functions[function].name.clone(),
+            Link::Function(function) => match &profile.functions[function] {
+                Function { name, home: Home::Python { file, .. }, .. } if name == "<module>" => {
+                    module(&profile.files[*file].path)
+                        .map_or_else(|| name.clone(), |module| format!("<module {module}>"))
+                }
+                Function { name, .. } => name.clone(),
+            },
             Link::State(state) => in_words(state),
         }
     }

@@ -66,7 +66,9 @@ impl<'t> Fold<'t> {
         }
         run.children = self.tree.branches[*run.calls.last()?].children.clone();
         run.children.extend(light);
-        let is_of_interpreter = run.calls.iter().any(|call| self.owner(*call) == Some(Owner::Interpreter));
+        let of_interpreter =
+            |call: &BranchIndex| self.owner(*call) == Some(Owner::Interpreter) || self.passes_on(*call);
+        let is_of_interpreter = run.calls.iter().any(of_interpreter);
         (run.calls.len() >= CALLS_MIN && is_of_interpreter).then_some(run)
     }
 
@@ -76,11 +78,7 @@ impl<'t> Fold<'t> {
     }
 
     fn is_of_no_interest(&self, branch: BranchIndex, leads: bool) -> bool {
-        let is_own = match self.owner(branch) {
-            Some(Owner::Interpreter) => (leads && self.leads_to_python[branch.position()]) || self.passes_on(branch),
-            Some(Owner::Libc) => leads && self.leads_to_python[branch.position()],
-            _ => false,
-        };
+        let is_own = self.passes_on(branch) || (leads && self.leads(branch) && self.leads_to_python[branch.position()]);
         is_own && (self.weigh(self.tree.branches[branch].own) < self.smallest) && self.heavy(branch).next().is_some()
     }
 
@@ -95,7 +93,7 @@ impl<'t> Fold<'t> {
 
     fn passes_on(&self, branch: BranchIndex) -> bool {
         let Step::Function(function, _) = self.tree.branches[branch].step else { return false };
-        passes_on(&self.profile.functions[function].name)
+        passes_on(self.profile, function)
     }
 
     /// The name of a C function.
