@@ -40,6 +40,43 @@ def test_each_class_takes_what_cpython_says(workshop: Workshop) -> None:
         assert program.end() == {"kept": 11}
 
 
+# The bytes of each instance, as tracemalloc has them where nothing else is allocated.
+TRACED = """
+import gc, json, _tracemalloc
+gc.disable()
+class Empty: pass
+class Two:
+    def __init__(self): self.one = self.two = None
+class Words(list): pass
+taken, kept = {}, []
+for kind, count in (Empty, 3), (Two, 500), (Words, 500):
+    made = [None] * count
+    kept.append(made)
+    taken[kind.__name__] = 0
+    for place in range(count):
+        _tracemalloc.start()
+        made[place] = kind()
+        taken[kind.__name__] += sum(trace[1] for trace in _tracemalloc._get_traces())
+        _tracemalloc.stop()
+print("ready", flush=True)
+print(json.dumps(taken), flush=True)
+input()
+print("{}")
+"""
+
+
+@on("3.13", "3.14-standalone", "3.15")
+def test_first_and_late_instances_take_what_tracemalloc_says(workshop: Workshop) -> None:
+    """From 3.13 on an instance has its attributes in its block, with less room the later it was made."""
+    with started(workshop, workshop.write("traced.py", TRACED)) as program:
+        expected = json.loads(program.process.stdout.readline())
+        found = taken(program)
+        missing = {name: expected[name] - found[name] for name in expected}
+        # The last instance that made room smaller is one that nothing tells from those behind it.
+        assert missing["Empty"] == 0 and {missing["Two"], missing["Words"]} <= {0, 8}, (expected, found)
+        assert program.end() == {}
+
+
 def test_a_buffer_counts_once(workshop: Workshop) -> None:
     """What only a BytesIO has counts with it; what others have, too, is an object of its own."""
     text = "import io\nclass Alone(io.BytesIO): __slots__ = ()\nclass Shared(io.BytesIO): __slots__ = ()\nalone = [Alone(bytes(1_000_000)) for _ in range(3)]\n"

@@ -187,6 +187,15 @@ const fn separate_values(room: u64) -> u64 {
     (room + 2).next_multiple_of(8) + 8 * room
 }
 
+/// 3.13 and later: a new instance gets as much room as its class's keys have, and then takes one of them away for those to come, while more
+/// than one is free; it keeps the lower number (`_PyObject_InitInlineValues`). `kept`: that number. `room`, `free`: of the keys now.
+/// One instance of a class, the last one that took a key away, is taken for 8 bytes too few: its number is that of those behind it.
+const fn inline_values(kept: u64, room: u64, free: i64) -> u64 {
+    let took_one = kept > room || free > 1;
+    let room = if took_one { kept + 1 } else { kept };
+    room.next_multiple_of(8) + 8 * (room + 1)
+}
+
 /// Attributes that an instance keeps without a dict.
 unsafe fn values_bytes(object: u64, facts: &Facts, objects: &Objects) -> u64 {
     // SAFETY: the class says that the instance has them; a heap type has its table of keys.
@@ -201,8 +210,10 @@ unsafe fn values_bytes(object: u64, facts: &Facts, objects: &Objects) -> u64 {
                 if keys == 0 { 0 } else { separate_values(room_of(keys)) }
             }
             _ if facts.flags & FLAG_INLINE_VALUES != 0 => {
-                let room = u64::from(byte(object + facts.basic_bytes));
-                (room + 1).next_multiple_of(8) + 8 * (room + 2)
+                let keys = word(facts.class + objects.type_cached_keys);
+                let kept = u64::from(byte(object + facts.basic_bytes));
+                let (room, free) = if keys == 0 { (kept, 0) } else { (room_of(keys), word(keys + 16)) };
+                inline_values(kept, room, free.cast_signed())
             }
             _ => 0,
         }
@@ -289,9 +300,48 @@ pub unsafe fn is_exactly(object: u64, class: u64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::array_bytes;
-    use crate::layout::TYPE;
+    use super::{array_bytes, values_bytes};
+    use crate::classes::{Facts, Kind};
+    use crate::layout::{FLAG_INLINE_VALUES, TYPE, of};
     use crate::made::{class, made};
+
+    /// As tracemalloc has it on CPython 3.13.0: 72 bytes a late instance without attributes, 80, 88 and 96 with one, two and three; 328 the first.
+    #[test]
+    fn inline_attributes_have_the_room_that_the_keys_had() {
+        const OWN_BYTES: u64 = 16;
+        const BEFORE_BYTES: u64 = 32;
+        // Room that the instance keeps, keys that are free now, keys with a name; bytes.
+        let instances = [
+            (1, 1, 0, 72),
+            (1, 0, 1, 72),
+            (2, 1, 1, 80),
+            (3, 1, 2, 88),
+            (4, 1, 3, 96),
+            (29, 29, 0, 328),
+            (29, 1, 2, 328),
+            (28, 28, 0, 320),
+        ];
+        for minor in [13, 14, 15] {
+            let objects = of(minor).unwrap();
+            for (kept, free, named, expected) in instances {
+                let keys = made(4, &[(16, free), (24, named)]);
+                let facts = Facts {
+                    class: made(112, &[(objects.type_cached_keys, keys)]),
+                    flags: FLAG_INLINE_VALUES,
+                    basic_bytes: OWN_BYTES,
+                    item_bytes: 0,
+                    traverse: 0,
+                    is_gc: 0,
+                    before_bytes: BEFORE_BYTES,
+                    kind: Kind::Other,
+                };
+                let instance = made(40, &[(OWN_BYTES, kept)]);
+                // SAFETY: memory as CPython has it.
+                let bytes = unsafe { values_bytes(instance, &facts, &objects) };
+                assert_eq!(BEFORE_BYTES + OWN_BYTES + bytes, expected, "3.{minor}: {kept} {free} {named}");
+            }
+        }
+    }
 
     #[test]
     fn an_array_without_dimensions_has_one_value() {
