@@ -5,7 +5,9 @@ pub use crate::bytes::Sink;
 use crate::bytes::{put_text, put_word};
 use crate::classes::{NAME_BYTES, OTHERS};
 use crate::ground::Ground;
-use crate::titles::{HAS_MORE, TEXT_BYTES, has_more, names_of};
+use crate::layout::TYPE_WEAK_REFERENCES;
+use crate::raw::word;
+use crate::titles::{BEARS_WEAK, HAS_MORE, TEXT_BYTES, has_more, names_of};
 use crate::walk::{Walk, Walked};
 
 pub const MAGIC: [u8; 8] = *b"GENBAHP5";
@@ -117,6 +119,10 @@ pub unsafe fn write_classes<G: Ground>(walk: &Walk<'_, G>, walked: &Walked, sink
         if unsafe { has_more(walk, row.class, walk.classes().facts(place).kind) } {
             flags |= HAS_MORE;
         }
+        // SAFETY: as above.
+        if row.class != 0 && unsafe { word(row.class + TYPE_WEAK_REFERENCES) } != 0 {
+            flags |= BEARS_WEAK;
+        }
         let (module_len, name_len) = texts;
         is_put &= sink.put(&[TAG_CLASS, flags])
             && put_word(sink, place as u64)
@@ -166,7 +172,7 @@ mod reading {
     use crate::bytes::Rest;
     use crate::chains::{Chain, Held, TAG_CHAIN, TAG_HELD};
     use crate::found::{Cycles, Found, TAG_FOUND, TAG_GROUP};
-    use crate::titles::{HAS_MODULE, HAS_MORE, IS_CUT};
+    use crate::titles::{BEARS_WEAK, HAS_MODULE, HAS_MORE, IS_CUT};
     use std::string::String;
     use std::vec::Vec;
 
@@ -183,6 +189,8 @@ mod reading {
         pub is_cut: bool,
         /// Its objects own memory of which the walk does not know.
         pub has_more: bool,
+        /// `weakref.ref` takes its objects.
+        pub bears_weak: bool,
         pub count: u64,
         pub bytes: u64,
     }
@@ -225,8 +233,8 @@ mod reading {
                     let (row, count, bytes) = (rest.word()?, rest.word()?, rest.word()?);
                     let (module, name) = (rest.text()?, rest.text()?);
                     let module = (flags & HAS_MODULE != 0).then_some(module);
-                    let (is_cut, has_more) = (flags & IS_CUT != 0, flags & HAS_MORE != 0);
-                    answer.classes.push(Class { row, module, name, is_cut, has_more, count, bytes });
+                    let [is_cut, has_more, bears_weak] = [IS_CUT, HAS_MORE, BEARS_WEAK].map(|flag| flags & flag != 0);
+                    answer.classes.push(Class { row, module, name, is_cut, has_more, bears_weak, count, bytes });
                 }
                 [TAG_WALKED] => {
                     (answer.objects, answer.bytes, answer.tracked) = (rest.word()?, rest.word()?, rest.word()?);
@@ -281,7 +289,8 @@ mod reading {
 
 #[cfg(test)]
 mod tests {
-    use super::{Done, MAGIC, Sink, TAG_CLASS, TAG_WALKED, is_whole, put_text, put_word, read, write_done};
+    use super::{BEARS_WEAK, Done, MAGIC, Sink, TAG_CLASS, TAG_WALKED, is_whole, put_text, put_word, read, write_done};
+    use crate::titles::HAS_MODULE;
 
     impl Sink for Vec<u8> {
         fn put(&mut self, bytes: &[u8]) -> bool {
@@ -292,7 +301,7 @@ mod tests {
 
     fn answer() -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
-        bytes.extend([TAG_CLASS, 2]);
+        bytes.extend([TAG_CLASS, HAS_MODULE | BEARS_WEAK]);
         let _ = put_word(&mut bytes, 7) && put_word(&mut bytes, 3) && put_word(&mut bytes, 144);
         let _ = put_text(&mut bytes, b"app") && put_text(&mut bytes, b"Node");
         bytes.push(TAG_WALKED);
@@ -311,6 +320,7 @@ mod tests {
         assert!(read.done.is_forked && !read.done.has_interned);
         let [class] = read.classes.as_slice() else { panic!("{read:?}") };
         assert_eq!((class.module.as_deref(), class.name.as_str(), class.count), (Some("app"), "Node", 3));
+        assert!(class.bears_weak && !class.has_more && !class.is_cut);
     }
 
     #[test]

@@ -15,6 +15,8 @@ pub(crate) const IS_CUT: u8 = 1;
 pub(crate) const HAS_MODULE: u8 = 2;
 /// Its objects own memory of which the walk does not know.
 pub(crate) const HAS_MORE: u8 = 4;
+/// Its objects bear weak references.
+pub(crate) const BEARS_WEAK: u8 = 8;
 
 /// Lengths of module and name, and flags.
 pub(crate) unsafe fn names_of<G: Ground>(

@@ -3,7 +3,7 @@
 
 pub mod kept;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use genba_heap::found::{Cycles, Node, Reference};
 use genba_heap::steps::Step;
@@ -125,18 +125,23 @@ pub struct Drop {
 struct Names {
     full: HashMap<u64, String>,
     short: HashMap<u64, String>,
+    bear_weak: HashSet<u64>,
 }
 
 impl Classes for Names {
     fn name(&self, row: u64) -> &str {
         self.short.get(&row).map_or("object", String::as_str)
     }
+
+    fn bears_weak(&self, row: u64) -> bool {
+        self.bear_weak.contains(&row)
+    }
 }
 
 impl Names {
     fn of(full: HashMap<u64, String>) -> Names {
         let short = full.iter().map(|(&row, name)| (row, name.strip_prefix("__main__.").unwrap_or(name).to_owned()));
-        Names { short: short.collect(), full }
+        Names { short: short.collect(), full, bear_weak: HashSet::new() }
     }
 
     fn full(&self, node: Node) -> Option<String> {
@@ -159,7 +164,8 @@ impl Page {
         let found = asked.answer.found.ok_or_else(|| Failure::ours("the answer of genba's library has no cycles"))?;
         let full: HashMap<u64, String> =
             asked.answer.classes.iter().map(|class| (class.row, Row::of(class.clone()).full_name())).collect();
-        let names = Names::of(full);
+        let bear_weak = asked.answer.classes.iter().filter(|class| class.bears_weak).map(|class| class.row).collect();
+        let names = Names { bear_weak, ..Names::of(full) };
         let groups = std::mem::take(&mut asked.answer.cycles);
         let cycles = groups.iter().map(|group| group.cycles).sum();
         let mut groups = kinds(groups);
@@ -292,15 +298,20 @@ impl Edge {
 #[cfg(test)]
 mod tests {
     use super::{Breaks, Classes};
-    use crate::verbs::gc::cycles::words::MAKE_ONCE;
+    use crate::verbs::gc::cycles::words::{self, MAKE_ONCE};
     use genba_heap::found::{Cycles, Node, Reference};
     use genba_heap::steps::Step;
 
+    /// Weak references to those with a capital letter are possible.
     struct Names(&'static [&'static str]);
 
     impl Classes for Names {
         fn name(&self, row: u64) -> &str {
             usize::try_from(row).ok().and_then(|row| self.0.get(row)).copied().unwrap_or("object")
+        }
+
+        fn bears_weak(&self, row: u64) -> bool {
+            self.name(row).starts_with(char::is_uppercase)
         }
     }
 
@@ -346,6 +357,26 @@ mod tests {
             let (drop, _) = breaks(names, &[(0, Step::Attribute, "cache", 1), (1, Step::Item, "", 0)]);
             assert_eq!(drop, [format!("{class}.cache"), "the list's items".to_owned()]);
         }
+    }
+
+    #[test]
+    fn a_weak_reference_is_proposed_where_python_makes_one() {
+        let how = |step, name: &str, class| {
+            let names = Names(&["holder", "Node", "dict"]);
+            let [from, to] = [0, class].map(|row| Node { row, is_attributes: false });
+            words::done(&Reference { from, to, step, is_many: false, count: 1, name: name.to_owned() }, &names)
+        };
+        let (node, dict) = (1, 2);
+        let held = "if something else holds that Node";
+        let none = "set it to None when it is done";
+        assert_eq!(how(Step::Attribute, "parent", node), format!("make it a weakref {held}, or {none}"));
+        assert_eq!(how(Step::Attribute, "options", dict), none);
+        let deleted = "del d['key'] or d.clear() when it is done";
+        assert_eq!(how(Step::Key, "key", node), format!("{deleted}, or keep a weakref there {held}"));
+        assert_eq!(how(Step::Key, "key", dict), deleted);
+        let cleared = ".clear() it when it is done";
+        assert_eq!(how(Step::Item, "", node), format!("{cleared}, or keep weakrefs there {held}"));
+        assert_eq!(how(Step::Item, "", dict), cleared);
     }
 
     #[test]

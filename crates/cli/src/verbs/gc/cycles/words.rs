@@ -7,9 +7,13 @@ use genba_heap::steps::Step;
 use crate::verbs::heap::text::shortened;
 use genba_text::quoted;
 
-/// Names of classes, by their row.
+/// Facts about classes, by their row.
 pub trait Classes {
     fn name(&self, row: u64) -> &str;
+    /// Python refuses a weak reference to any other object, such as a dict, a list, or one with `__slots__` alone.
+    fn bears_weak(&self, _row: u64) -> bool {
+        false
+    }
 }
 
 /// `dict`, `Node`, `Node.__dict__`.
@@ -128,12 +132,17 @@ pub fn done(reference: &Reference, classes: &impl Classes) -> String {
     if is_fixed(reference, classes) {
         return "it cannot be changed, so do not make it with that object".to_owned();
     }
+    // A weak reference alone keeps nothing.
+    let held = format!("if something else holds that {}", node(reference.to, classes));
+    let bears_weak = !reference.to.is_attributes && classes.bears_weak(reference.to.row);
+    let or_weak = |words: &str| if bears_weak { format!(", or {words} {held}") } else { String::new() };
     match (reference.step, reference.is_many) {
         (Step::Key, false) => {
-            format!("del d[{}] or d.clear() when it is done, or keep a weakref there", quoted(&name, '\''))
+            let or_weak = or_weak("keep a weakref there");
+            format!("del d[{}] or d.clear() when it is done{or_weak}", quoted(&name, '\''))
         }
         (Step::Key, true) | (Step::Item | Step::AsKey, _) => {
-            ".clear() it when it is done, or keep weakrefs there".to_owned()
+            format!(".clear() it when it is done{}", or_weak("keep weakrefs there"))
         }
         (Step::Local, _) => "del the variable at the end of the function, or close the generator".to_owned(),
         (Step::Attribute, false) if name == "__traceback__" => {
@@ -142,7 +151,10 @@ pub fn done(reference: &Reference, classes: &impl Classes) -> String {
         (Step::Attribute, false) if name == "cell_contents" => {
             "set it to None when the function is done, or pass the object as an argument".to_owned()
         }
-        (Step::Attribute | Step::Attributes, _) => "make it a weakref, or set it to None when it is done".to_owned(),
+        (Step::Attribute | Step::Attributes, _) if bears_weak => {
+            format!("make it a weakref {held}, or set it to None when it is done")
+        }
+        (Step::Attribute | Step::Attributes, _) => "set it to None when it is done".to_owned(),
         (Step::Plain, _) => "let it go when it is done".to_owned(),
     }
 }

@@ -158,6 +158,7 @@ mod tests {
             name: name.to_owned(),
             is_cut: false,
             has_more: false,
+            bears_weak: false,
             count: 1,
             bytes: 64,
         }
