@@ -82,6 +82,26 @@ def test_each_way_to_an_object_is_named(workshop: Workshop) -> None:
         assert program.end() == {"local": True}
 
 
+def test_many_keys_of_a_dict_are_one_way(workshop: Workshop) -> None:
+    """Below the module's dict, whose keys keep their names: 700 and 300 keys, and one that holds a tenth."""
+    text = "class A:\n    def __init__(self): self.payload = Leak()\nclass B:\n    def __init__(self): self.other = Leak()\nclass Leak: pass\nCACHE = {}\n"
+    text += "for number in range(700): CACHE[f'user-{number}'] = A()\nfor number in range(200): CACHE[f'item-{number}'] = B()\n"
+    text += "CACHE['hot'] = [Leak() for _ in range(100)]\nprint('ready', flush=True)\ninput()\nprint('{}')\n"
+    with started(workshop, workshop.write("cache.py", text)) as program:
+        rows, page = table(program, "Leak")
+        assert rows == [
+            (0, 1000, "module __main__"),
+            (1, 1000, ".CACHE: dict"),
+            (2, 700, "[…]: __main__.A"),
+            (3, 700, ".payload: __main__.Leak"),
+            (2, 200, "[…]: __main__.B"),
+            (3, 200, ".other: __main__.Leak"),
+            (2, 100, '["hot"]: list'),
+            (3, 100, "[…]: __main__.Leak"),
+        ], page
+        assert program.end() == {}
+
+
 def test_objects_are_counted_by_what_keeps_them(workshop: Workshop) -> None:
     with heaped(workshop, program=HELD) as (program, _):
         page = refs(program, "Two", "--sample", "8")

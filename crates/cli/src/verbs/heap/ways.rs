@@ -15,6 +15,8 @@ use genba_text::quoted;
 
 /// More branches of one place are told as a number, and deeper ones are no further to the right.
 const BRANCHES_MAX: usize = 10;
+/// Where a place has more branches than that, its keys are data: only those that lead to a tenth of its objects keep their names.
+const KEY_ONE_IN: u64 = 10;
 const INDENT_MAX: usize = 30;
 
 /// One step, as a reader takes it.
@@ -73,21 +75,7 @@ pub struct Ways {
 
 impl Ways {
     pub fn new(page: Page, class: String, held: Held, chains: &[Chain], names: &[(u64, String)]) -> Ways {
-        let mut ways = Vec::new();
-        for chain in chains {
-            let mut level = &mut ways;
-            for place in places(chain, names) {
-                let known = level.iter().position(|node: &Node| node.place == place);
-                let at = known.unwrap_or_else(|| {
-                    level.push(Node { place, objects: 0, ways: Vec::new() });
-                    level.len() - 1
-                });
-                let Some(node) = level.get_mut(at) else { break };
-                node.objects += 1;
-                level = &mut node.ways;
-            }
-        }
-        sort(&mut ways);
+        let ways = tree(chains, names);
         let [nothing, modules_and_locals, frame_namespaces, c_only] = held.kept_by;
         Ways {
             format: "genba-heap-refs",
@@ -114,6 +102,52 @@ impl Ways {
     pub fn json(&self) -> Result<String, Failure> {
         let text = genba_text::json::pretty(self);
         text.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))
+    }
+}
+
+fn tree(chains: &[Chain], names: &[(u64, String)]) -> Vec<Node> {
+    let mut ways = Vec::new();
+    for chain in chains {
+        let mut level = &mut ways;
+        for place in places(chain, names) {
+            let known = level.iter().position(|node: &Node| node.place == place);
+            let at = known.unwrap_or_else(|| {
+                level.push(Node { place, objects: 0, ways: Vec::new() });
+                level.len() - 1
+            });
+            let Some(node) = level.get_mut(at) else { break };
+            node.objects += 1;
+            level = &mut node.ways;
+        }
+    }
+    merge_keys(&mut ways);
+    sort(&mut ways);
+    ways
+}
+
+/// Keys that are data become one item for each class of the values.
+fn merge_keys(nodes: &mut Vec<Node>) {
+    if nodes.len() > BRANCHES_MAX {
+        let objects: u64 = nodes.iter().map(|node| node.objects).sum();
+        let mut merged = Vec::new();
+        for mut node in std::mem::take(nodes) {
+            if node.place.step == KEY && node.objects < objects.div_ceil(KEY_ONE_IN) {
+                node.place = Place { step: ITEM, name: None, ..node.place };
+            }
+            add(&mut merged, node);
+        }
+        *nodes = merged;
+    }
+    nodes.iter_mut().for_each(|node| merge_keys(&mut node.ways));
+}
+
+fn add(nodes: &mut Vec<Node>, node: Node) {
+    match nodes.iter_mut().find(|known| known.place == node.place) {
+        Some(known) => {
+            known.objects += node.objects;
+            node.ways.into_iter().for_each(|way| add(&mut known.ways, way));
+        }
+        None => nodes.push(node),
     }
 }
 
@@ -164,6 +198,9 @@ fn places(chain: &Chain, names: &[(u64, String)]) -> Vec<Place> {
     }
     found
 }
+
+const KEY: &str = word(Step::Key);
+const ITEM: &str = word(Step::Item);
 
 pub const fn word(step: Step) -> &'static str {
     match step {
@@ -257,7 +294,7 @@ fn label(place: &Place) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Step, label, places};
+    use super::{Step, label, lines, places, tree};
     use genba_heap::chains::{Chain, Link, Root};
     use genba_heap::parents::Keeper;
 
@@ -291,6 +328,43 @@ mod tests {
                 ".next: app.Leak, again and again"
             ]
         );
+    }
+
+    /// The tree of ways through a module's dict: keys, class of the value, and how the value leads on.
+    fn shown(ways: &[(String, u64, &str)]) -> Vec<String> {
+        let names = [(1, "dict"), (4, "A"), (5, "B"), (6, "list")].map(|(row, name)| (row, name.to_owned()));
+        let link = |step, name: &str, row| Link { step, name: name.to_owned(), row };
+        let chain = |(key, class, attribute): &(String, u64, &str)| Chain {
+            keeper: Keeper::Named,
+            links: vec![
+                link(Step::Attribute, attribute, 6),
+                link(Step::Key, key, *class),
+                link(Step::Key, "CACHE", 1),
+                link(Step::Attributes, "", 1),
+                link(Step::Key, "app", 1),
+                link(Step::Plain, "", 1),
+            ],
+            root: Root::Modules,
+            is_cut: false,
+        };
+        let chains: Vec<Chain> = ways.iter().map(chain).collect();
+        let mut text = String::new();
+        lines(&tree(&chains, &names), 0, chains.len() as u64, &mut text);
+        let last = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+        last.skip(2).collect()
+    }
+
+    #[test]
+    fn many_keys_are_one_way_for_each_class_of_their_values() {
+        let mut ways: Vec<_> = (0..70).map(|number| (format!("user-{number}"), 4, "payload")).collect();
+        ways.extend((0..29).map(|number| (format!("item-{number}"), 5, "other")));
+        ways.push(("item-0".to_owned(), 5, "third"));
+        let merged = ["70 70.0 % […]: A", "70 70.0 % .payload: list", "30 30.0 % […]: B", "29 29.0 % .other: list"];
+        assert_eq!(shown(&ways), [&merged[..], &["1 1.0 % .third: list"]].concat());
+        // A key that holds much keeps its name among many, and so do all where there are few.
+        let hot = ways.iter().cloned().chain((0..100).map(|_| ("hot".to_owned(), 4, "payload")));
+        assert_eq!(shown(&hot.collect::<Vec<_>>())[0], "100 50.0 % [\"hot\"]: A");
+        assert_eq!(shown(&ways[..2])[0], "1 50.0 % [\"user-0\"]: A");
     }
 
     #[test]
