@@ -287,7 +287,7 @@ def test_the_threshold_that_is_advised_spares_the_collections(workshop: Workshop
     lines = [number for number, line in enumerate((LOGGING + text).splitlines(), 1) if "turn in" in line or "kept.append" in line]
     before = workshop.run(program, "0", flags=("--gc",))
     page = genba_said("gc", before.recording)
-    threshold = re.search(r"gc\.set_threshold\((\d+)\) none of", page)[1]
+    threshold = re.search(r"gc\.set_threshold\((\d+)\) may spare all", page)[1]
 
     def within(run: Run) -> list[dict[str, Any]]:
         rows = collections(run)["collections"]

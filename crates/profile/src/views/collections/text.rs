@@ -1,7 +1,7 @@
 //! The collections as text.
 //! Owns: its layout. Keeps: what is folded is said with its share; a place is where a collection ran, never what caused it.
 
-use crate::rules::collections::{Advice, GARBAGE_BYTES, Sum, Summary, places};
+use crate::rules::collections::{Advice, GARBAGE_BYTES, Spared, Sum, Summary, places};
 use crate::rules::reading::Reading;
 use crate::tables::file_names::FileNames;
 use crate::tables::profile::Profile;
@@ -157,36 +157,42 @@ pub(super) fn command(profile: &Profile) -> String {
     words.filter(|words| words.len() <= COMMAND_BYTES_MAX).unwrap_or_else(|| "COMMAND".to_owned())
 }
 
+/// `all 478 collections that the interpreter began, 113 ms in all`
+fn spared(of: Spared, all: &str) -> String {
+    let collections = match of.collections {
+        1 => "the one collection".to_owned(),
+        more => format!("{all}{} collections", count(more)),
+    };
+    let unknown = match of.unknown {
+        0 => String::new(),
+        unknown => format!(" ({} of them perhaps not: the reason is not known)", count(unknown)),
+    };
+    format!("{collections} that the interpreter began{unknown}, {} in all", duration(of.pause_ns))
+}
+
 /// For people: what follows, and what tries it with the command.
 pub(super) fn advice_words(advice: &Advice, command: &str) -> String {
     match *advice {
-        Advice::Threshold { threshold, collections, pause_ns, young, collected, waiting_bytes } => {
-            let none = match collections {
-                1 => "the one collection that the interpreter began would not have run".to_owned(),
-                _ => {
-                    format!("none of the {} collections that the interpreter began would have run", count(collections))
-                }
-            };
+        Advice::Threshold { threshold, of, young, collected, waiting_bytes } => {
             let cost = match collected {
                 0 => "they freed nothing, so no garbage would have waited".to_owned(),
                 _ => format!(
-                    "{} of garbage would have waited, about {} more at {GARBAGE_BYTES} bytes each",
+                    "it may count the {} of garbage, too, that they freed, and that would have waited: about {} more at \
+                     {GARBAGE_BYTES} bytes each, and new memory can cost more CPU than these collections did",
                     counted(collected, "object", "objects"),
                     size(waiting_bytes)
                 ),
             };
             format!(
-                "with gc.set_threshold({threshold}) {none}, {} in all: its counter reached {} objects in sum; {cost}.{TRIES}genba gc try --threshold {threshold} {command}",
-                duration(pause_ns),
+                "gc.set_threshold({threshold}) may spare {}: its counter reached {} objects in sum; {cost}.{TRIES}genba gc try --threshold {threshold} {command}",
+                spared(of, "all "),
                 count(young)
             )
         }
-        Advice::HigherThreshold { threshold, one_in, collections, pause_ns, waiting_bytes } => format!(
-            "with gc.set_threshold({threshold}) about one in {one_in} of the {} collections would have run that the \
-             interpreter began, {} in all; between two of them at most about {} more of garbage would have waited, at \
-             {GARBAGE_BYTES} bytes an object.{TRIES}genba gc try --threshold {threshold} {command}",
-            count(collections),
-            duration(pause_ns),
+        Advice::HigherThreshold { threshold, one_in, of, waiting_bytes } => format!(
+            "with gc.set_threshold({threshold}) about one in {one_in} may run of {}; between two of them at most about {} \
+             more of garbage would have waited, at {GARBAGE_BYTES} bytes an object.{TRIES}genba gc try --threshold {threshold} {command}",
+            spared(of, "the "),
             size(waiting_bytes)
         ),
         Advice::BetweenRequests { collections, pause_ns, longest_ns, collected } => format!(
@@ -215,7 +221,7 @@ pub(super) fn advice_words(advice: &Advice, command: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{advice_words, command, gaps};
-    use crate::rules::collections::{Advice, Sum, Summary};
+    use crate::rules::collections::{Advice, Spared, Sum, Summary};
     use crate::tables::profile::{Collector, Process, Profile};
 
     #[test]
@@ -238,6 +244,24 @@ mod tests {
     }
 
     #[test]
+    fn a_threshold_may_spare_collections_and_nothing_is_promised() {
+        let said = |of, collected| {
+            let advice =
+                Advice::Threshold { threshold: 5_000, of, young: 1_402, collected, waiting_bytes: collected * 200 };
+            advice_words(&advice, "COMMAND")
+        };
+        let one = Spared { collections: 1, pause_ns: 20, unknown: 0 };
+        let begin = "gc.set_threshold(5000) may spare the one collection that the interpreter began, 20 ns in all: its counter reached 1,402 objects in sum; they freed nothing";
+        assert!(said(one, 0).starts_with(begin), "{}", said(one, 0));
+        let words = said(Spared { collections: 3, unknown: 2, ..one }, 7);
+        let all = "may spare all 3 collections that the interpreter began (2 of them perhaps not: the reason is not known), 20 ns in all";
+        assert!(
+            words.contains(all) && words.contains("; it may count the 7 objects of garbage, too, that they freed,"),
+            "{words}"
+        );
+    }
+
+    #[test]
     fn what_tries_a_threshold_names_the_command_line() {
         let said = |argv: &[&str]| {
             let mut profile = Profile::default();
@@ -247,8 +271,7 @@ mod tests {
             let advice = Advice::HigherThreshold {
                 threshold: 5_000,
                 one_in: 10,
-                collections: 90,
-                pause_ns: 20,
+                of: Spared { collections: 90, pause_ns: 20, unknown: 0 },
                 waiting_bytes: 4_000,
             };
             let words = advice_words(&advice, &command(&profile));
