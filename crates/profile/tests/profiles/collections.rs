@@ -2,12 +2,17 @@
 
 use crate::notation;
 use expect_test::expect_file;
-use genba_profile::build::{Additions, profile};
+use genba_format::{Recording, proto};
+use genba_profile::build::{Additions, profile, profile_over_time};
 use genba_profile::collections::{Sum, page, summary, text};
 use genba_profile::paint::Paint;
 use genba_profile::profile::{Collection, Collector, NodeIndex, Profile, Reason};
 use genba_profile::reading::Reading;
+use genba_profile::state::in_words;
+use genba_profile::verdict::verdict;
+use genba_profile::window::Bins;
 use serde_json::{Value, json};
+use std::num::NonZeroU64;
 
 const PROGRAM: &str = "
     process 7 3.13.0 cwd=/app
@@ -100,4 +105,38 @@ fn collections_are_added_up_as_the_viewer_adds_them_up() {
     });
     let golden = serde_json::to_string_pretty(&answers).expect("JSON") + "\n";
     expect_file!["../../../../testdata/page/collections.json"].assert_eq(&golden);
+}
+
+/// Of 240 samples 60 are of genba's functions that the collector calls, and of what these call.
+const WALKED: &str = "
+    process 7 3.13.0 cwd=/app
+    work@a.py:1 > gc_collect_main[python] > invoke_gc_callback[python] > +0x1000[genba-agent-1a.so] > list_traverse[python] x50 gc
+    work@a.py:1 > gc_collect_main[python] > invoke_gc_callback[python] > +0x2000[genba-agent-1a.so] x10 gc
+    work@a.py:1 > gc_collect_main[python] > list_traverse[python] x20 gc
+    work@a.py:1 > gc_collect_main[python] > +0x3000[genba-agent-1a.so] > ends@a.py:9 x10 gc
+    work@a.py:1 > waitpid[genba-agent-1a.so] > waitpid[libc.so.6] x150
+";
+
+#[test]
+fn cpu_of_genba_within_collections_is_genbas() {
+    let cpu = |recording: &Recording| {
+        let bins = Bins { length_ns: NonZeroU64::new(10_000_000).expect("not 0") };
+        let profile = profile_over_time(recording, &Additions::default(), None, bins);
+        let clocks = profile.processes[profile.threads[profile.samples[0].thread].process].clocks;
+        let sampled_ns: u64 = profile.samples.iter().map(|group| group.cpu_ns).sum();
+        assert_eq!(profile.moments.iter().map(|moment| moment.cpu_ns).sum::<u64>(), sampled_ns);
+        assert_eq!(clocks.cpu_sampled_ns, sampled_ns);
+        assert_eq!(clocks.cpu_ns, sampled_ns + clocks.cpu_not_sampled_ns + clocks.cpu_genba_ns);
+        let in_gc = profile.samples.iter().filter(|group| in_words(group.state) == "in gc");
+        let (in_gc_ns, samples) =
+            in_gc.fold((0, 0), |(ns, samples), group| (ns + group.cpu_ns, samples + group.samples));
+        (sampled_ns, in_gc_ns, samples, verdict(&profile).reason.name() == "gc")
+    };
+    let mut recording = notation::recording(WALKED);
+    let (all_ns, in_gc_ns, samples, is_gc) = cpu(&recording);
+    let sample_ns = all_ns / 240;
+    // Without a record of collections no function of genba's is called by them.
+    assert_eq!((in_gc_ns, samples, is_gc), (90 * sample_ns, 90, true));
+    recording.blocks[0].block.collector = Some(proto::Collector::default());
+    assert_eq!(cpu(&recording), (180 * sample_ns, 30 * sample_ns, 90, false));
 }

@@ -20,6 +20,7 @@ pub fn add(stored: &Stored, sums: &mut Sums, group_of_row: &[usize], bins: Bins,
         for Piece { row, end_ns, in_window, is_last } in pieces(samples, read.header.start_ns, sums.window()) {
             let position = sums.position(Key::of(&row, in_window));
             let Some(&group) = group_of_row.get(position) else { continue };
+            let row = if sums.is_genbas(position) { Row { cpu_quanta: 0, ..row } } else { row };
             for part in parts(&row, end_ns.saturating_sub(begin_ns), bins, &mut parts_left) {
                 let known = newest[position].filter(|known| profile.moments[*known].bin == part.bin);
                 let moment = known.unwrap_or_else(|| {

@@ -49,6 +49,7 @@ struct Sum {
 }
 
 /// The groups of one process key; `sums` has all its samples. Gives the position of the group of each row of `sums`.
+/// CPU of genba's own work within collections moves from the samples to genba's: the program waits for it as for any other work of genba's.
 pub fn add(
     stored: &Stored,
     sums: &mut Sums,
@@ -63,7 +64,13 @@ pub fn add(
     let mut group_of = HashMap::default();
     let mut group_of_row: Vec<usize> = Vec::with_capacity(sums.rows.len());
     let nodes = nodes(sums, stacks, profile);
-    for (&(key, sum), node) in sums.rows.iter().zip(nodes) {
+    sums.are_genbas = are_genbas(stored, sums, stacks);
+    let mut genbas_ns = 0_u64;
+    for ((&(key, mut sum), node), &is_genbas) in sums.rows.iter().zip(nodes).zip(&sums.are_genbas) {
+        if is_genbas {
+            genbas_ns = genbas_ns.saturating_add(sum.cpu_quanta.saturating_mul(QUANTUM_NS));
+            (sum.cpu_quanta, sum.cpu_us2) = (0, 0);
+        }
         let thread = threads.get(&key.thread).copied().unwrap_or_else(|| {
             *nameless.entry(key.thread).or_insert_with(|| {
                 profile.threads.push(Thread {
@@ -96,8 +103,23 @@ pub fn add(
         group.waits = group.waits.saturating_add(sum.waits);
         group.wall_ns = group.wall_ns.saturating_add(sum.wall_quanta.saturating_mul(QUANTUM_NS));
     }
+    let clocks = &mut profile.processes[process].clocks;
+    let moved_ns = genbas_ns.min(clocks.cpu_sampled_ns);
+    clocks.cpu_sampled_ns -= moved_ns;
+    clocks.cpu_genba_ns = clocks.cpu_genba_ns.saturating_add(moved_ns);
     add_overlaps(stored, sums, &group_of_row, profile);
     group_of_row
+}
+
+/// For each row of `sums`, whether it is work that genba does within a collection: in the functions that the collector calls, walks of the heap
+/// among them. Those functions are there only where collections are recorded.
+fn are_genbas(stored: &Stored, sums: &Sums, stacks: &Stacks) -> Vec<bool> {
+    let are_recorded = stored.blocks.iter().any(|read| read.block.collector.is_some());
+    let is_genbas = |key: &Key| {
+        let leaf = key.node.checked_sub(1).filter(|_| State::from_stored(key.state) == State::InGc);
+        leaf.is_some_and(|leaf| stacks.is_within_own_library(leaf))
+    };
+    sums.rows.iter().map(|(key, _)| are_recorded && is_genbas(key)).collect()
 }
 
 /// Of each row of `sums`.
@@ -234,6 +256,8 @@ fn pieces_of(row: Row, end_ns: u64, window: Option<Window>) -> impl Iterator<Ite
 #[derive(Default)]
 pub struct Sums {
     rows: Vec<(Key, Sum)>,
+    /// For each row, whether its CPU is genba's; known once the stacks are.
+    are_genbas: Vec<bool>,
     /// Cuts the samples in two; in CLOCK_MONOTONIC.
     window: Option<Window>,
     /// A row stands for as many samples as it has ticks: collapsed stacks are counts.
@@ -311,6 +335,10 @@ impl Sums {
             self.newest_of_thread.resize(thread + 1, None);
         }
         self.newest_of_thread.get_mut(thread)
+    }
+
+    pub(super) fn is_genbas(&self, position: usize) -> bool {
+        self.are_genbas.get(position).is_some_and(|is_genbas| *is_genbas)
     }
 
     /// None: not cut in two.

@@ -144,14 +144,34 @@ impl<'a> Stacks<'a> {
 
     /// Whether it is a call that genba's library only hands on, so no step of the program's.
     fn is_handed_on(&self, row: &StoredNode) -> bool {
-        let hands_on = [proto::NodeKind::CReturn, proto::NodeKind::CInferredCall, proto::NodeKind::CInferredOperands];
-        hands_on.iter().any(|kind| *kind as u32 == row.kind)
+        row.kind != proto::NodeKind::CLeaf as u32 && self.is_of_own_library(row)
+    }
+
+    fn is_of_own_library(&self, row: &StoredNode) -> bool {
+        use proto::NodeKind::{CInferredCall, CInferredOperands, CLeaf, CReturn};
+        let of_c = [CLeaf, CReturn, CInferredCall, CInferredOperands];
+        of_c.iter().any(|kind| *kind as u32 == row.kind)
             && self
                 .stored
                 .modules
                 .get(row.table)
                 .and_then(|module| self.stored.string(module.path))
                 .is_some_and(|path| path.rsplit('/').next().unwrap_or(&path).starts_with(OWN_LIBRARY))
+    }
+
+    /// Whether genba's library runs there, or what it calls: no Python function is further in.
+    pub fn is_within_own_library(&self, leaf: u32) -> bool {
+        let mut next = Some(leaf);
+        while let Some((index, row)) = next.and_then(|index| Some((index, self.stored.node(index)?))) {
+            if row.kind == proto::NodeKind::Python as u32 {
+                return false;
+            }
+            if self.is_of_own_library(&row) {
+                return true;
+            }
+            next = row.parent.filter(|parent| *parent < index);
+        }
+        false
     }
 
     /// `None`: a call that is only handed on.
