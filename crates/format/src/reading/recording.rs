@@ -34,6 +34,15 @@ pub struct LostBlocks {
 }
 
 impl Recording {
+    /// At least so many blocks are not here, or could not be read.
+    #[must_use]
+    pub fn blocks_lost(&self) -> u64 {
+        let known = self.lost.iter().fold(0, |sum: u64, lost| sum.saturating_add(lost.count));
+        // A gap is noticed at the block behind it, and so the fault of the gap is none of its own.
+        let places = self.faults.iter().filter(|fault| !fault.is_warning() && fault.kind != FaultKind::Lost);
+        known.max(places.count() as u64)
+    }
+
     /// Leaves one process's blocks, and of all samples a single one that ends at `node` (index + 1).
     pub fn keep_stack(&mut self, process_key: ProcessKey, node: u32) {
         self.blocks.retain(|block| block.header.process_key == process_key);

@@ -233,6 +233,24 @@ fn all_blocks_together_have_a_budget() {
     assert_eq!(read(&behind).expect("a recording").blocks.len(), 5);
 }
 
+/// One fault for the damage, one for the gap; and of the last block, whose header is broken, nobody knows whose it was.
+#[test]
+fn each_lost_block_counts_once() {
+    let lost = |break_it: &dyn Fn(&mut Vec<u8>)| {
+        let mut bytes = small::encode(&small::blocks());
+        break_it(&mut bytes);
+        let recording = read(&bytes).expect("a recording");
+        (recording.blocks_lost(), recording.lost.len(), recording.faults.len())
+    };
+    let sizes: Vec<usize> =
+        small::blocks().iter().map(|block| small::encode(std::slice::from_ref(block)).len()).collect();
+    assert_eq!(lost(&|_| ()), (0, 0, 0));
+    assert_eq!(lost(&|bytes| bytes[HEADER_BYTES] ^= 1), (1, 1, 2));
+    assert_eq!(lost(&|bytes| bytes.truncate(sizes.iter().sum::<usize>() - 1)), (1, 1, 1));
+    let last: usize = sizes[..sizes.len() - 1].iter().sum();
+    assert_eq!(lost(&|bytes| bytes[last] ^= 1), (1, 0, 1));
+}
+
 /// Headers within another block's payload: where its checksum is right, they are not tried.
 #[test]
 fn a_block_within_a_damaged_one_is_not_read() {

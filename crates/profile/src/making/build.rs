@@ -100,8 +100,11 @@ enum Depth<'a> {
 }
 
 fn build(recording: &Recording, additions: &Additions, mut depth: Depth) -> Profile {
-    let mut profile =
-        Profile { faults: recording.faults.iter().map(ToString::to_string).collect(), ..Profile::default() };
+    let mut profile = Profile {
+        faults: recording.faults.iter().map(ToString::to_string).collect(),
+        blocks_lost: recording.blocks_lost(),
+        ..Profile::default()
+    };
     if let Some(import) = &additions.import {
         profile.faults.extend_from_slice(&import.faults);
     }

@@ -72,6 +72,7 @@ fn add(joined: &mut Profile, tables: &mut Tables, name: &str, profile: Profile) 
     let context = |index: ContextIndex| ContextIndex::new(contexts_before + index.position());
 
     joined.span_ns = joined.span_ns.saturating_add(profile.span_ns);
+    joined.blocks_lost = joined.blocks_lost.saturating_add(profile.blocks_lost);
     joined.faults.extend(profile.faults.into_iter().map(|fault| format!("{name}: {fault}")));
     for row in profile.processes.iter() {
         joined.processes.push(Process {

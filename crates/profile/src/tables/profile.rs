@@ -78,6 +78,8 @@ pub struct Profile {
     pub not_followed: Vec<NotFollowed>,
     /// One sentence for each thing that is wrong with the file.
     pub faults: Vec<String>,
+    /// Of all processes, whether or not they are known. At least so many.
+    pub blocks_lost: u64,
 }
 
 /// What `genba run` wrote when the program had ended.

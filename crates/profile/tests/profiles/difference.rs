@@ -313,6 +313,8 @@ fn damaged_recordings_are_compared_too() {
             for weight in [Weight::Cpu, Weight::Wall, Weight::Samples] {
                 let page = text::text(&comparison(&whole, &damaged, Some(weight)), None, Some(60), Paint::Plain);
                 assert!(!page.contains("NaN") && !page.contains("inf"), "{page}");
+                let is_damaged = damaged[0].reading.blocks_lost > 0;
+                assert_eq!(page.starts_with("not comparable: damaged.genba lost "), is_damaged, "{page}");
                 compared += 1;
             }
         }

@@ -8,7 +8,7 @@ pub mod of_any_row;
 mod queue;
 mod work_before;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::rules::difference::comparable::children::{Children, children_apart};
 use crate::rules::difference::comparable::covered::Covered;
@@ -91,6 +91,7 @@ pub struct Facts {
     interval_ns: Option<u64>,
     /// Of the ticks, in thousandths.
     lost_per_mille: u64,
+    blocks_lost: u64,
 }
 
 impl Facts {
@@ -121,6 +122,7 @@ impl Facts {
             is_to_end: window.is_none_or(|window| !has_all_of(profile.span_ns, window)),
             interval_ns: Pace::within(profile, window).mostly_ns,
             lost_per_mille: covered.lost_per_mille,
+            blocks_lost: profile.blocks_lost,
         }
     }
 
@@ -141,7 +143,7 @@ fn has_all_of(span_ns: u64, window: Window) -> bool {
 /// Obstacles to a comparison: each of them alone makes all differences uncertain.
 #[must_use]
 pub fn obstacles(before: &[Facts], after: &[Facts], weight: Weight) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut found = Vec::from_iter(damaged(before, after));
     let (ends_before, ends_after) = (ends(before), ends(after));
     let has_ends = !ends_before.is_empty() && !ends_after.is_empty();
     if are_to_end(before, after) && has_ends && !are_of_one_kind(&ends_before, &ends_after) {
@@ -207,6 +209,17 @@ pub fn obstacles(before: &[Facts], after: &[Facts], weight: Weight) -> Vec<Strin
         }
     }
     found
+}
+
+/// A lost block took samples along, and the names that stacks of others need: each row may have too little, and some too much.
+fn damaged(before: &[Facts], after: &[Facts]) -> Option<String> {
+    let lost: BTreeMap<&str, u64> = before.iter().chain(after).map(|facts| (&*facts.name, facts.blocks_lost)).collect();
+    let told: Vec<String> = lost
+        .iter()
+        .filter(|(_, blocks)| **blocks > 0)
+        .map(|(name, blocks)| format!("{name} lost at least {}", counted(*blocks, "block", "blocks")))
+        .collect();
+    (!told.is_empty()).then(|| format!("{}: copy the file again, or record again", told.join(", ")))
 }
 
 fn are_to_end(before: &[Facts], after: &[Facts]) -> bool {

@@ -23,6 +23,7 @@ fn facts() -> Facts {
         is_to_end: true,
         interval_ns: Some(1_000_000),
         lost_per_mille: 3,
+        blocks_lost: 0,
     }
 }
 
@@ -52,6 +53,23 @@ fn equal_sides_have_nothing_in_the_way() {
     // A short run, of which genba did not see the beginning, beside a long one.
     let short = Facts { cpu_ns: 25_000_000, covered_per_mille: Some(200), ..facts() };
     assert_eq!(of(short), [] as [String; 0]);
+}
+
+#[test]
+fn what_lost_blocks_is_not_compared() {
+    let damaged = |name: &str, blocks_lost| Facts { name: name.to_owned(), blocks_lost, ..facts() };
+    assert_eq!(of(damaged("b.genba", 1)), ["b.genba lost at least 1 block: copy the file again, or record again"]);
+    let both = obstacles(&[facts(), damaged("a.genba", 2)], &[damaged("b.genba", 1)], Weight::Wall);
+    assert_eq!(
+        both,
+        ["a.genba lost at least 2 blocks, b.genba lost at least 1 block: copy the file again, or record again"]
+    );
+    // Two times of one recording.
+    let one = [Facts { has_window: true, ..damaged("a.genba", 2) }];
+    assert_eq!(
+        obstacles(&one, &one, Weight::Cpu),
+        ["a.genba lost at least 2 blocks: copy the file again, or record again"]
+    );
 }
 
 #[test]
