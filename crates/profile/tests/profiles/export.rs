@@ -2,7 +2,7 @@
 
 use crate::notation;
 use expect_test::{Expect, expect};
-use genba_profile::build::{Additions, profile};
+use genba_profile::build::{Additions, Import, profile};
 use genba_profile::export::{collapsed, json, speedscope};
 use genba_profile::reading::Reading;
 use genba_profile::weight::Weight;
@@ -168,4 +168,17 @@ fn speedscope_gets_a_profile_a_thread() {
         "weights":[1,1]}]}
     "#]],
     );
+}
+
+/// No block of a file of another profiler was lost: that profiler wrote no number.
+#[test]
+fn speedscope_names_an_imported_process_as_the_report_does() {
+    let recording = notation::recording("process 0 3.13.0\n f@a.py:1 x3");
+    let import = Some(Import { words: "imported".to_owned(), ..Import::default() });
+    let reading = Reading::of(profile(&recording, &Additions { import, ..Additions::default() }));
+    let context = speedscope::Context { genba_version: "1.2.3", name: "app.prof", weight: Weight::Cpu };
+    let mut written = Vec::new();
+    speedscope::write(&reading, context, &mut written).expect("memory takes all");
+    let text = String::from_utf8(written).expect("JSON");
+    assert!(text.contains(" of process without a number\""), "{text}");
 }

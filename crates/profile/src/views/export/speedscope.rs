@@ -9,7 +9,7 @@ use std::io;
 use serde::{Serialize, Serializer};
 
 use crate::rules::weight::{Totals, Weight};
-use crate::tables::profile::{FrameKind, FunctionIndex, Home, Profile, SampleGroup, ThreadIndex};
+use crate::tables::profile::{FrameKind, FunctionIndex, Home, LOST, Profile, SampleGroup, ThreadIndex};
 use crate::tables::state::in_words;
 use crate::tables::table::TableIndex;
 use genba_format::state::State;
@@ -122,10 +122,9 @@ fn sampled<'a>(
     });
     let row = &profile.threads[thread];
     let process = &profile.processes[row.process];
-    let number = |number: Option<u32>| number.map_or("of a lost block".to_string(), |number| number.to_string());
-    let mut name = format!("thread {}", number(row.tid));
+    let mut name = format!("thread {}", row.tid.map_or(LOST.to_string(), |tid| tid.to_string()));
     name += format!(" {}", row.names_in_words()).trim_end();
-    name += &format!(" of process {}", number(process.pid));
+    name += &format!(" of process {}", process.number_in_words());
     name += &process.recording.as_ref().map_or(String::new(), |recording| format!(" of {recording}"));
     let (groups, weights): (Vec<_>, Vec<u64>) = groups.into_iter().unzip();
     Sampled {
