@@ -429,6 +429,16 @@ fn as_markdown() {
     "#]].assert_eq(&markdown::markdown(&reading, &report, &warnings));
 }
 
+/// A bar ends a cell, within code, too. Elsewhere a backslash would be shown.
+#[test]
+fn a_bar_is_escaped_in_tables_alone() {
+    let text = "process 7 3.13.0 cwd=/app\nsource /app/a.py\n|x = s | i\nf@a.py:1[4-9] x1000";
+    let reading = Reading::of(profile(&notation::recording(text), &Additions::default()));
+    let page = markdown::markdown(&reading, &report(&reading, &Options::default()), &[]);
+    assert!(page.contains("`a.py:1 f`   `s | i`  \n"), "{page}");
+    assert!(page.contains("| `a.py:1 f` | `s \\| i` |"), "{page}");
+}
+
 /// The second of two such rows has just under 2 %.
 #[test]
 fn a_small_row_does_not_show_that_a_stack_was_cut() {

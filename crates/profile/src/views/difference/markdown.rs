@@ -3,7 +3,7 @@
 use crate::rules::difference::{Row, Subject};
 use crate::views::difference::Comparison;
 use crate::views::difference::text::one_line;
-use crate::views::report::markdown::{code, escaped};
+use crate::views::report::markdown::{code_in_cell, escaped};
 use crate::words::figures::counted;
 
 /// `rows_max`: of each list; None: all.
@@ -42,7 +42,7 @@ pub fn markdown(comparison: &Comparison, rows_max: Option<usize>, warnings: &[St
 fn line(comparison: &Comparison, row: &Row) -> String {
     let estimate = &row.estimate;
     let expression = match &row.subject {
-        Subject::Code { code: place, .. } => place.expression.as_deref().map(|text| code(&one_line(text))),
+        Subject::Code { code: place, .. } => place.expression.as_deref().map(|text| code_in_cell(&one_line(text))),
         Subject::Phase(_) | Subject::NoPython => None,
     };
     let expressions = (row.expressions > 0).then(|| counted(row.expressions as u64, "expression", "expressions"));
@@ -52,7 +52,7 @@ fn line(comparison: &Comparison, row: &Row) -> String {
         comparison.interval(estimate),
         comparison.amount(estimate.before),
         comparison.amount(estimate.after),
-        code(&crate::words::excerpt::printable(&comparison.name(row))),
+        code_in_cell(&crate::words::excerpt::printable(&comparison.name(row))),
         expression.or(expressions).unwrap_or_default(),
         Comparison::remark(row),
     )

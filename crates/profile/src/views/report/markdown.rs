@@ -29,7 +29,7 @@ pub fn markdown(reading: &Reading, report: &Report, warnings: &[String]) -> Stri
     });
     for (row, is_first) in rows {
         // Said once for the rows of one line.
-        let place = if is_first { code(&text::name(profile, report.by, &files, row)) } else { String::new() };
+        let place = if is_first { code_in_cell(&text::name(profile, report.by, &files, row)) } else { String::new() };
         let measured = match report.sort {
             Sort::Own => row.own,
             Sort::Total => row.total,
@@ -63,18 +63,23 @@ fn expression(profile: &Profile, row: &Row) -> String {
         return text::without_text(profile, &row.subject).unwrap_or_default();
     };
     match expression.text.split_once('\n') {
-        None => code(&expression.text),
-        Some((first, _)) => format!("{} …", code(first)),
+        None => code_in_cell(&expression.text),
+        Some((first, _)) => format!("{} …", code_in_cell(first)),
     }
 }
 
 /// An inline piece of code; a fence of backticks longer than any inside.
-pub(crate) fn code(text: &str) -> String {
+fn code(text: &str) -> String {
     let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
-    let text = harmless(text).replace('|', "\\|");
+    let text = harmless(text);
     let blank = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
     format!("{fence}{blank}{text}{blank}{fence}")
+}
+
+/// The same in a table, where a bar ends the cell also within code.
+pub(crate) fn code_in_cell(text: &str) -> String {
+    code(text).replace('|', "\\|")
 }
 
 pub(crate) fn escaped(text: &str) -> String {
