@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use genba_profile::difference_view::{Run, without};
-use genba_profile::profile::Profile;
+use genba_profile::reading::Reading;
 use genba_profile::report::Sort;
 use genba_profile::show::Show;
 use genba_profile::weight::Weight;
@@ -102,18 +102,32 @@ pub fn check_is_compared(weight: Option<Weight>) -> Result<(), Failure> {
 ///
 /// # Errors
 /// It cannot.
-pub fn check_weight(profile: &Profile, weight: Option<WeightBy>) -> Result<(), Failure> {
-    if weight == Some(WeightBy::Copied) && !profile.counts_copies() {
+pub fn check_weight(reading: &Reading, weight: Option<WeightBy>) -> Result<(), Failure> {
+    if weight == Some(WeightBy::Copied) && !reading.counts_copies() {
         return Err(Failure::no("this recording does not tell copied bytes")
             .detail("it was made without --copies")
             .hint("record anew: genba run --copies app.py"));
     }
-    if weight == Some(WeightBy::Allocated) && !profile.counts_allocations() {
+    if weight == Some(WeightBy::Allocated) && !reading.counts_allocations() {
         return Err(Failure::no("this recording does not tell allocated bytes")
             .detail("it was made without --alloc")
             .hint("record anew: genba run --alloc app.py"));
     }
-    Ok(())
+    let what = match weight {
+        Some(WeightBy::Cpu) if !reading.tells(Weight::Cpu) => "CPU time",
+        Some(WeightBy::Wall) if !reading.tells(Weight::Wall) => "wall time",
+        _ => return Ok(()),
+    };
+    let failure = match reading.counts_calls() {
+        true => Failure::usage(format!("counts of calls tell no {what}")),
+        false => Failure::usage(format!("an imported file tells no {what}"))
+            .detail("a file of another profiler has what that profiler stored"),
+    };
+    let told = [Weight::Cpu, Weight::Wall, Weight::Samples].into_iter().find(|weight| reading.tells(*weight));
+    Err(match told {
+        Some(told) => failure.hint(format!("--weight {} shows what there is", told.key())),
+        None => failure.hint("leave --weight out"),
+    })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

@@ -6,9 +6,11 @@ use std::ops::Deref;
 
 use crate::rules::filter::{self, Filter, NothingKept};
 use crate::rules::verdict::{Verdict, verdict};
-use crate::rules::weight::{Choice, Totals, Weight, choose};
+use crate::rules::weight::{Choice, Totals, Weight, choose, tells};
 use crate::tables::profile::{Moment, Profile};
 use crate::tables::window::Window;
+
+const CLOCKS: [Weight; 3] = [Weight::Cpu, Weight::Wall, Weight::Samples];
 
 /// Views ask the profile through it.
 #[derive(Debug)]
@@ -19,6 +21,8 @@ pub struct Reading {
     /// None: no filter.
     pub kept: Option<Kept>,
     pub choice: Choice,
+    /// Weights that a file of another profiler lacks: of the whole file, not of what is kept.
+    untold: Vec<Weight>,
     verdict: OnceCell<Verdict>,
 }
 
@@ -36,7 +40,15 @@ pub struct Kept {
 impl Reading {
     #[must_use]
     pub fn of(profile: Profile) -> Reading {
-        Reading { choice: choose(&profile), profile, kept: None, verdict: OnceCell::new() }
+        // A file without samples lacks all of them, and a warning says so.
+        let is_empty = profile.samples.is_empty();
+        let untold = CLOCKS.into_iter().filter(|weight| !is_empty && !tells(&profile, *weight)).collect();
+        Reading { choice: choose(&profile), untold, profile, kept: None, verdict: OnceCell::new() }
+    }
+
+    #[must_use]
+    pub fn tells(&self, weight: Weight) -> bool {
+        !self.untold.contains(&weight)
     }
 
     pub fn filtered(profile: Profile, filter: &Filter) -> Result<Reading, NothingKept> {

@@ -8,7 +8,7 @@ use genba_format::measure::{self, Measure};
 use crate::rules::waits::for_work::ForWork;
 use crate::rules::waits::pauses::recorded_ns;
 use crate::rules::waits::short::ShortWaits;
-use crate::tables::profile::{ProcessIndex, Profile, SampleGroup};
+use crate::tables::profile::{Process, ProcessIndex, Profile, SampleGroup};
 use crate::words::figures;
 
 /// Normal quantile of a 95 % interval.
@@ -194,17 +194,17 @@ pub struct Choice {
 /// Whether each process tells it. A recording of genba's tells CPU, wall time and samples, an imported file what it has.
 #[must_use]
 pub fn tells(profile: &Profile, weight: Weight) -> bool {
-    let has = |process: ProcessIndex| {
+    let has = |(process, row): (ProcessIndex, &Process)| {
         let mut groups = profile.samples.iter().filter(|group| profile.threads[group.thread].process == process);
         let any = groups.clone().next().is_some();
-        !any || groups.any(|group| Totals::of_group(group).by(weight) > 0)
+        row.imported.is_none() || !any || groups.any(|group| Totals::of_group(group).by(weight) > 0)
     };
     match weight {
         Weight::Copied => profile.counts_copies(),
         Weight::Allocated => profile.counts_allocations(),
         Weight::Cpu | Weight::Wall | Weight::Samples if !profile.is_imported() => true,
         Weight::Cpu | Weight::Wall | Weight::Samples => {
-            !profile.samples.is_empty() && profile.processes.enumerate().all(|(process, _)| has(process))
+            !profile.samples.is_empty() && profile.processes.enumerate().all(has)
         }
     }
 }
