@@ -1,6 +1,8 @@
 //! What a session shows: a summary of each command, its ratio to the reference, and to itself at other times.
 //! Owns: which command is the reference, which pairs are compared, what counts as slower. Never: measures; lays out text.
 
+use std::collections::BTreeSet;
+
 use crate::statistics::comparison::{Comparison, Ratio, all_pairs};
 use crate::statistics::earlier::{Apart, Sample};
 use crate::statistics::needed::runs_needed;
@@ -50,6 +52,8 @@ pub struct Findings<'a> {
     pub slower_max: Option<f64>,
     /// Files of `--against`, and a history.
     pub sessions: usize,
+    /// Of the commands in these, each once.
+    pub names_before: Vec<String>,
     pub start_up: Option<StartUp<'a>>,
 }
 
@@ -151,6 +155,7 @@ impl<'a> Findings<'a> {
             difference: asked.difference,
             slower_max: asked.slower_max,
             sessions: asked.earlier.len(),
+            names_before: names(&asked.earlier),
             start_up: session.start_up.as_ref().and_then(|start_up| {
                 let asked = Asked { earlier: Vec::new(), ..asked.clone() };
                 Some(StartUp {
@@ -192,7 +197,7 @@ impl<'a> Findings<'a> {
     /// Commands of which nobody can say whether they are slower.
     #[must_use]
     pub fn unjudged(&self) -> Unjudged {
-        let mut unjudged = Unjudged::default();
+        let mut unjudged = Unjudged { names_before: self.names_before.clone(), ..Unjudged::default() };
         let is_asked = |position: &usize| self.is_beside_asked(*position) || self.sessions > 0;
         for position in (0..self.rows.len()).filter(|position| self.slower_max.is_some() && is_asked(position)) {
             let row = &self.rows[position];
@@ -223,6 +228,8 @@ pub struct Unjudged {
     pub commands: Vec<(String, Why)>,
     /// There are others.
     pub is_any_judged: bool,
+    /// What earlier sessions have.
+    pub names_before: Vec<String>,
 }
 
 /// Why `slower_max` cannot judge a command.
@@ -260,6 +267,11 @@ fn besides(session: &Session, measured: &[&Measured], reference: usize, asked: &
         Some(Beside::Interleaved { ratio, runs_needed })
     };
     others.map(|other| other.and_then(beside)).collect()
+}
+
+fn names(earlier: &[Earlier]) -> Vec<String> {
+    let all: BTreeSet<&String> = earlier.iter().flat_map(|file| &file.times).map(|(name, _)| name).collect();
+    all.into_iter().cloned().collect()
 }
 
 /// By name: the same command in each of the files that has it.

@@ -112,7 +112,19 @@ fn not_judged(unjudged: &Unjudged) -> Failure {
         .commands
         .iter()
         .fold(failure, |failure, (name, why)| failure.detail(format!("{name}: {}", reason(*why))));
-    failure.hint("--runs 10, here and in earlier sessions")
+    let has = |why: Why| unjudged.commands.iter().any(|(_, found)| *found == why);
+    let failure = if has(Why::NotInFiles) { failure.hint(names_in_words(&unjudged.names_before)) } else { failure };
+    let more_runs = has(Why::TooFewRuns) || !has(Why::NotInFiles);
+    if more_runs { failure.hint("--runs 10, here and in earlier sessions") } else { failure }
+}
+
+/// A command is found again by its name.
+fn names_in_words(before: &[String]) -> String {
+    const NAMES_MAX: usize = 3;
+    let named: Vec<String> = before.iter().take(NAMES_MAX).map(|name| format!("`{name}`")).collect();
+    let more = before.len().saturating_sub(NAMES_MAX);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("earlier sessions have {}{more}: -n NAME gives a command one of these names", named.join(", "))
 }
 
 fn reason(why: Why) -> String {
@@ -135,8 +147,34 @@ fn too_slow(slower: &[Slower], most: f64) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use super::{interrupted, kept, told};
+    use super::{interrupted, kept, not_judged, told};
     use crate::words::failure::Failure;
+    use genba_bench::findings::{Unjudged, Why};
+
+    /// More runs do not bring a command into an earlier session.
+    #[test]
+    fn what_helps_follows_from_why_nothing_was_judged() {
+        let hints = |whys: &[Why], before: &[&str]| {
+            let unjudged = Unjudged {
+                commands: whys.iter().map(|why| ("sleep 0.03".to_owned(), *why)).collect(),
+                names_before: before.iter().map(ToString::to_string).collect(),
+                ..Unjudged::default()
+            };
+            let said = not_judged(&unjudged).to_string();
+            let hints = said.lines().filter_map(|line| line.strip_prefix("hint: "));
+            hints.map(str::to_owned).collect::<Vec<_>>()
+        };
+        let runs = "--runs 10, here and in earlier sessions";
+        assert_eq!(hints(&[Why::TooFewRuns], &["sleep 0.01"]), [runs]);
+        let names = "earlier sessions have `sleep 0.01`: -n NAME gives a command one of these names";
+        assert_eq!(hints(&[Why::NotInFiles], &["sleep 0.01"]), [names]);
+        assert_eq!(hints(&[Why::NotInFiles, Why::TooFewRuns], &["sleep 0.01"]), [names, runs]);
+        let many = hints(&[Why::NotInFiles], &["a", "b", "c", "d", "e"]);
+        assert_eq!(
+            many,
+            ["earlier sessions have `a`, `b`, `c` and 2 more: -n NAME gives a command one of these names"]
+        );
+    }
 
     #[test]
     fn of_several_failures_an_interrupt_has_the_exit_code_or_the_last_one() {
