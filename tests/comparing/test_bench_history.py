@@ -46,6 +46,19 @@ def test_a_history_grows_by_a_line_for_each_session(tmp_path: Path) -> None:
     assert began <= found[0]["ended_unix_seconds"] <= found[2]["ended_unix_seconds"] <= time.time()
 
 
+def test_without_a_style_the_first_session_says_nothing(tmp_path: Path) -> None:
+    done = bench(tmp_path, "--style", "none", COMMAND)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "") and len(lines(tmp_path)) == 1, done
+
+
+def test_a_command_that_no_session_has_needs_its_name_and_no_more_runs(tmp_path: Path) -> None:
+    (tmp_path / "bench.jsonl").write_text(session("another", FAST))
+    words = ("-N", "-r", "8", "--style", "none", "--fail-if-slower", "10%", "--against", "bench.jsonl", COMMAND)
+    done = genba("bench", *words, cwd=tmp_path)
+    assert done.returncode == 2 and f"\n  {COMMAND}: no earlier session has it\n" in done.stderr, done
+    assert done.stderr.endswith("\nhint: earlier sessions have `another`: -n NAME gives a command one of these names\n"), done
+
+
 @pytest.mark.parametrize("last", ["slow", "fast"])
 def test_the_last_session_of_the_command_counts(last: str, tmp_path: Path) -> None:
     before = [session(COMMAND, FAST), session(COMMAND, SLOW)]

@@ -228,7 +228,7 @@ pub fn bench(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let exports = Exports::open(&arguments.exports, arguments.history.as_deref())?;
 
     let (session, recorded) = arguments.measure(&lines, &pythons, recordings.as_ref())?;
-    let findings = Findings::of(&session, &arguments.judged(earlier.beside(&session)));
+    let findings = Findings::of(&session, &arguments.judged(earlier.beside(&session, arguments.style != Style::None)));
     let findings = findings.ok_or_else(|| Failure::ours("nothing was measured"))?;
     let results = Results {
         lines: &lines,

@@ -28,9 +28,9 @@ impl<'a> EarlierSessions<'a> {
         Ok(EarlierSessions { files, history })
     }
 
-    /// Those that the session is compared with. A message, if the history has none of its commands.
-    pub fn beside(self, session: &Session) -> Vec<Earlier> {
-        let of_history = self.history.and_then(|(path, found)| keep_if_measured(path, found, session));
+    /// Those that the session is compared with. If the history has none of its commands, that is said where `is_told`.
+    pub fn beside(self, session: &Session, is_told: bool) -> Vec<Earlier> {
+        let of_history = self.history.and_then(|(path, found)| keep_if_measured(path, found, session, is_told));
         self.files.into_iter().chain(of_history).collect()
     }
 }
@@ -46,10 +46,10 @@ fn read_history(path: &Path) -> Result<Option<Earlier>, Failure> {
 }
 
 /// The history, if it has one of the commands; else a message that it has none.
-fn keep_if_measured(path: &Path, history: Option<Earlier>, session: &Session) -> Option<Earlier> {
+fn keep_if_measured(path: &Path, history: Option<Earlier>, session: &Session, is_told: bool) -> Option<Earlier> {
     let found =
         history.filter(|history| session.measured.iter().any(|measured| history.times_of(&measured.line).is_some()));
-    if found.is_none() {
+    if found.is_none() && is_told {
         failure::say(&format!("no session of these commands in {} yet", path.display()));
     }
     found
