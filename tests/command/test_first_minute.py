@@ -121,6 +121,23 @@ def test_a_folder_that_cannot_be_written(folder: Path, tmp_path: Path, python: s
     assert (done.returncode, done.stdout) == (1, "") and done.stderr.startswith("error: cannot write a recording: "), done
 
 
+def test_a_folder_whose_path_is_no_text(folder: Path, tmp_path: Path, python: str) -> None:
+    """The part of genba in the program takes the recording's path as text."""
+    (tmp_path / "temporary").mkdir()
+    nameless = Path(os.fsdecode(os.fsencode(tmp_path) + b"/d\xff"))
+    nameless.mkdir()
+    more = {"TMPDIR": str(tmp_path / "temporary"), "python": python}
+    done = genba(nameless, "run", str(folder / "app.py"), **more)
+    name = Path(recorded(done))
+    assert done.stderr.startswith(f"note: the current directory is not used (its path is not UTF-8); recording to {name}\n"), done
+    assert name.parent.parent == tmp_path / "temporary" and list(nameless.iterdir()) == []
+    check_laws(name)
+    # A place that was asked for is that or none.
+    done = genba(nameless, "run", "-o", "app.genba", str(folder / "app.py"), **more)
+    assert (done.returncode, done.stdout) == (2, "") and done.stderr.startswith("error: cannot name app.genba in full: it is not UTF-8"), done
+    assert list(nameless.iterdir()) == []
+
+
 def test_words_come_after_the_program_s_last(folder: Path, python: str) -> None:
     for end, code, last in (("raise ValueError('its end')", 1, "ValueError: its end"), ("sys.exit('bye')", 1, "bye")):
         (folder / "ends.py").write_text(APP + end + "\n")

@@ -300,7 +300,7 @@ fn aside(path: &Path) -> PathBuf {
 
 /// `app.genba`, `app-2.genba`, … in the current directory, else in a private temporary folder.
 fn create_next(holds: Holds, stem: &str) -> Result<Output, Failure> {
-    let refusal = match create_numbered(Path::new(""), stem, holds.ending()) {
+    let (cannot, refusal) = match check_is_text().and_then(|()| create_numbered(Path::new(""), stem, holds.ending())) {
         Ok((path, file)) => {
             return Ok(Output {
                 shown: path.display().to_string(),
@@ -311,7 +311,8 @@ fn create_next(holds: Holds, stem: &str) -> Result<Output, Failure> {
                 holds,
             });
         }
-        Err(error) => error,
+        Err(error) if error.kind() == ErrorKind::InvalidInput => ("is not used", error),
+        Err(error) => ("cannot be written", error),
     };
     let nowhere = |error: &std::io::Error| {
         Failure::no(format!("cannot write a {}: {}", holds.noun(), failure::of_system(error)))
@@ -324,8 +325,7 @@ fn create_next(holds: Holds, stem: &str) -> Result<Output, Failure> {
     let folder = private_folder().map_err(|error| nowhere(&error))?;
     let (path, file) = create_numbered(&folder, stem, holds.ending()).map_err(|error| nowhere(&error))?;
     let shown = path.display().to_string();
-    let moved =
-        format!("the current directory cannot be written ({}); recording to {shown}", failure::of_system(&refusal));
+    let moved = format!("the current directory {cannot} ({}); recording to {shown}", failure::of_system(&refusal));
     Ok(Output { path, shown, moved: Some(moved), replaced: None, file: Arc::new(file), holds })
 }
 
@@ -359,9 +359,19 @@ fn private_folder() -> std::io::Result<PathBuf> {
     Err(ErrorKind::AlreadyExists.into())
 }
 
+/// Of the current directory, as of a recording in it.
+fn check_is_text() -> std::io::Result<()> {
+    match std::env::current_dir() {
+        Ok(folder) if folder.to_str().is_none() => {
+            Err(std::io::Error::new(ErrorKind::InvalidInput, "its path is not UTF-8"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The agent takes the path as text. Err: it is none.
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {
-    let refused = |why: &str| Failure::no(format!("cannot name {} in full: {why}", path.display()));
+    let refused = |why: &str| Failure::usage(format!("cannot name {} in full: {why}", path.display()));
     let absolute = std::path::absolute(path)
         .map_err(|error| refused(&failure::of_system(&error)).hint("start genba in a folder that exists"))?;
     if absolute.to_str().is_none() {
