@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use genba_format::{FaultKind, laws};
+use genba_profile::figures::duration;
 use genba_profile::integrity;
 use genba_profile::report::printable;
 use genba_profile::wrap::wrapped_on_screen;
@@ -45,13 +46,23 @@ pub fn check(arguments: &Arguments) -> Result<ExitCode, Failure> {
         read::print("every block is intact, both laws hold\n")?;
         return Ok(ExitCode::SUCCESS);
     }
+    // A block that is left out is missing before the next one, too.
+    let is_newer = faults.iter().all(|fault| matches!(fault.kind, FaultKind::TooNew | FaultKind::Lost))
+        && faults.iter().any(|fault| fault.kind == FaultKind::TooNew);
+    let laws_hold = match profile.clocks().cpu_lost_ns {
+        0 => "both laws hold".to_owned(),
+        lost_ns => format!("but for {} of sampled CPU in lost blocks, both laws hold", duration(lost_ns)),
+    };
     let is_unfinished = faults.iter().all(|fault| fault.kind == FaultKind::Unfinished);
     let what = match (faults.is_empty(), violations.is_empty()) {
         (false, true) if is_unfinished => format!(
             "{shown} is unfinished: a process was killed while its block was written, or could write no more (a full disk); \
-            both laws hold in what is there"
+            {laws_hold} in what is there"
         ),
-        (false, true) => format!("{shown} is damaged; both laws hold in what is intact"),
+        (false, true) if is_newer => {
+            format!("{shown} has blocks that are newer than this genba; {laws_hold} in the others")
+        }
+        (false, true) => format!("{shown} is damaged; {laws_hold} in what is intact"),
         (true, _) => format!("the accounting of {shown} does not add up"),
         (false, false) => format!("{shown} is damaged, and the accounting of what is intact does not add up"),
     };
@@ -62,7 +73,9 @@ pub fn check(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if findings.len() > DETAILS_MAX {
         failure = failure.detail(format!("and {} more", findings.len() - DETAILS_MAX));
     }
-    let hint = if violations.is_empty() {
+    let hint = if violations.is_empty() && is_newer {
+        "install the newest genba; this one shows the other blocks"
+    } else if violations.is_empty() {
         "the readers show what is intact"
     } else {
         "this is a mistake of genba's own; please report it with the recording"

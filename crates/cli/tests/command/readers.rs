@@ -3,6 +3,7 @@
 use crate::notation;
 use crate::sandbox::Sandbox;
 use expect_test::expect;
+use genba_format::{BlockHeader, encode_block};
 
 const SLICES: &str = "
     process 4127 3.15.2 executable=/usr/bin/python3.15 cwd=/home/me
@@ -232,6 +233,40 @@ fn a_cut_recording_is_shown_as_far_as_it_is_intact() {
         stderr
           error: cut.genba is damaged; both laws hold in what is intact
             cut at byte 406 (block 2, field `payload`): expected 9 bytes, found 8
+          hint: the readers show what is intact
+    "#]],
+    );
+}
+
+/// The clocks of the last block go on over those of the lost one.
+#[test]
+fn a_check_tells_the_cpu_of_lost_blocks() {
+    let sandbox = Sandbox::new("readers-lost");
+    let mut file = Vec::new();
+    for (index, read) in notation::recording("process 7 3.13.0\n f@a.py:1 x1000").blocks.iter().enumerate() {
+        let (mut header, mut block) = (read.header, read.whole());
+        if index == 1 {
+            header.sequence += 1;
+            let accounting = block.accounting.as_mut().expect("it has one");
+            accounting.cpu_sampled_ns += 400_000_000;
+            accounting.cpu_process_ns += 400_000_000;
+        }
+        encode_block(&header, block, &mut genba_format::compress, &mut file).expect("small");
+    }
+    sandbox.file("work/lost.genba", &file);
+    sandbox.check(
+        "check lost.genba",
+        expect![[r#"
+        exit code 1
+        stdout
+          lost.genba: 407 bytes, 3 blocks, 1 process
+          process 7 (CPython 3.13.0): 2 blocks, 1 lost, ended (exit)
+            ticks 1,000 = sampled 1,000 + dropped 0 + refused 0
+            CPU 2,000,000,000 ns = sampled 2,000,000,000 + not sampled 0 + genba 0
+            lost: 400 ms of the sampled CPU, with its blocks
+        stderr
+          error: lost.genba is damaged; but for 400 ms of sampled CPU in lost blocks, both laws hold in what is intact
+            incomplete at byte 232 (block 1, field `sequence`): expected 1, found 2 (1 lost)
           hint: the readers show what is intact
     "#]],
     );

@@ -18,14 +18,14 @@ pub mod words;
 use crate::rules::verdict::not_followed::Pythons;
 use crate::rules::waits::pauses::recorded_ns;
 use crate::rules::weight::{QUANTILE_95, Weight, choose, would_wait};
-use crate::tables::profile::Profile;
+use crate::tables::profile::{Clocks, Profile};
 use crate::words::figures::share;
 use facts::{Facts, Recursion, StartUp};
 use groups::Group;
 use place::Finder;
 use thresholds::{
-    GC_MIN, GIL_WAIT_MIN, MARGIN_SAMPLES_MIN, NATIVE_MIN, ONE_FUNCTION_MIN, ONE_LINE_MIN, ONE_PLACE_MIN, RECURSION_MIN,
-    SAMPLES_MIN, SPREAD_LARGEST_MAX, SPREAD_TEN_MAX, TEN, TIME_NS_MIN, WAITING_MARGIN_MIN,
+    GC_MIN, GIL_WAIT_MIN, LOST_MAX, MARGIN_SAMPLES_MIN, NATIVE_MIN, ONE_FUNCTION_MIN, ONE_LINE_MIN, ONE_PLACE_MIN,
+    RECURSION_MIN, SAMPLES_MIN, SPREAD_LARGEST_MAX, SPREAD_TEN_MAX, TEN, TIME_NS_MIN, WAITING_MARGIN_MIN,
 };
 
 pub use blocks::Blocks;
@@ -160,13 +160,16 @@ fn reason(profile: &Profile, shares: Shares<'_>) -> Reason {
     let is_part = profile.processes.iter().any(|process| process.ended.as_deref() == Some("duration"));
     let paused_ns = profile.span_ns.saturating_sub(recorded_ns);
     let wall_ns = if is_part { recorded_ns } else { profile.wall_ns().saturating_sub(paused_ns) };
+    let is_short = wall_ns < TIME_NS_MIN || !waits && facts.running_samples < SAMPLES_MIN;
     let elsewhere = Pythons::of(&profile.not_followed);
     if profile.is_imported() && choose(profile).weight != Weight::Cpu {
         Reason::NoClock { samples: facts.running_samples }
     } else if elsewhere.are_most(profile) {
         let Pythons { count: processes, wall_ns, cpu_ns } = elsewhere;
         Reason::NotFollowed { processes, wall_ns, cpu_ns, recorded_ns: profile.clocks().cpu_ns }
-    } else if wall_ns < TIME_NS_MIN || !waits && facts.running_samples < SAMPLES_MIN {
+    } else if let Some(damaged) = damaged(profile, is_short) {
+        damaged
+    } else if is_short {
         Reason::TooShort { wall_ns, samples: facts.running_samples }
     } else if let Some(StartUp { processes, wall_ns, importing_ns, .. }) = facts.start_up(profile) {
         Reason::StartUp { processes, wall_ns, importing_ns }
@@ -187,6 +190,19 @@ fn reason(profile: &Profile, shares: Shares<'_>) -> Reason {
     } else {
         by_size(profile, shares)
     }
+}
+
+/// Where lost blocks took much of the CPU, or nearly all that there was to judge.
+fn damaged(profile: &Profile, is_short: bool) -> Option<Reason> {
+    if profile.blocks_lost == 0 {
+        return None;
+    }
+    let is_cut = |frame| profile.functions[profile.frames[frame].function].is_lost();
+    let cut = profile.samples.iter().filter(|group| profile.stack(group.node).any(is_cut));
+    let Clocks { cpu_lost_ns, cpu_sampled_ns: cpu_ns, .. } = profile.clocks();
+    let cpu_lost_ns = cut.fold(cpu_lost_ns, |sum, group| sum.saturating_add(group.cpu_ns));
+    let is_told = is_short || share(cpu_lost_ns, cpu_ns) > LOST_MAX;
+    is_told.then_some(Reason::Damaged { blocks: profile.blocks_lost, cpu_lost_ns, cpu_ns })
 }
 
 /// Whether one place has much of the CPU, and how large that place is.

@@ -356,25 +356,29 @@ fn coverage(profile: &Profile) -> Option<Warning> {
     let since_loaded = Clocks { cpu_not_sampled_ns: since_loaded_ns, ..clocks };
     let per_mille = clocks.covered_per_mille()?;
     let is_enough = |part: &Clocks, per_mille: u64, per_mille_min: u64| {
-        let unseen_ns = part.cpu_not_sampled_ns.saturating_add(part.cpu_not_recorded_ns);
+        let unseen_ns =
+            part.cpu_not_sampled_ns.saturating_add(part.cpu_lost_ns).saturating_add(part.cpu_not_recorded_ns);
         unseen_ns < UNSEEN_NS_MIN || per_mille >= per_mille_min
     };
     if is_enough(&since_loaded, since_loaded.covered_per_mille()?, 990) && is_enough(&clocks, per_mille, 900) {
         return None;
     }
     let seen = format!("{}.{} %", per_mille / 10, per_mille % 10);
-    let missing = duration(clocks.cpu_not_sampled_ns);
+    let missing = duration(clocks.cpu_not_sampled_ns.saturating_add(clocks.cpu_lost_ns));
     let mut what = format!("samples cover {seen} of the program's CPU; {missing} are in no sample");
-    let mut remedy = None;
-    if clocks.cpu_before_ns > 0 {
-        what += &format!(" ({} of it before genba was loaded)", duration(clocks.cpu_before_ns));
+    let mut remedy = (profile.blocks_lost > 0).then(|| remedies::OF_ANY_FAULT.to_string());
+    let parts = [(clocks.cpu_lost_ns, "in lost blocks"), (clocks.cpu_before_ns, "before genba was loaded")];
+    let parts = parts.iter().filter(|(ns, _)| *ns > 0).map(|(ns, place)| format!("{} of it {place}", duration(*ns)));
+    let parts = parts.collect::<Vec<_>>().join(", ");
+    if !parts.is_empty() {
+        what += &format!(" ({parts})");
     }
     let unseen: Vec<u64> = profile.threads.iter().filter_map(never_sampled_ns).collect();
     let unseen_ns = unseen.iter().fold(0_u64, |sum, ns| sum.saturating_add(*ns));
     if unseen_ns.saturating_mul(2) > clocks.cpu_not_sampled_ns {
         let threads = counted(unseen.len() as u64, "thread that ended", "threads that ended");
         what += &format!(", most of it of {threads} before a first sample");
-        remedy = Some(match higher_rate(profile) {
+        remedy.get_or_insert_with(|| match higher_rate(profile) {
             Some(rate) => format!("--rate {rate} meets more of them"),
             None => "make fewer threads that live longer, such as a pool".to_string(),
         });

@@ -252,7 +252,8 @@ struct Waiting {
 /// `moved`: how far the share of the time with work is moved before it is compared with a half.
 fn waiting(profile: &Profile, moved: &dyn Fn(f64) -> f64) -> Option<Waiting> {
     let short_waits = ShortWaits::of(profile);
-    let working_ns = short_waits.working_ns();
+    // Of what lost blocks held the clocks tell nothing but its CPU.
+    let working_ns = short_waits.working_ns().saturating_add(profile.clocks().cpu_lost_ns);
     let has_work = |wall_ns: u64| {
         let moved_ns = moved(figures::share(working_ns, wall_ns)) * wall_ns as f64;
         (working_ns as f64 + moved_ns) * 2.0 >= wall_ns as f64

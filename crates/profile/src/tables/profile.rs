@@ -187,6 +187,8 @@ pub struct Process {
 pub struct Clocks {
     pub cpu_ns: u64,
     pub cpu_sampled_ns: u64,
+    /// Part of `cpu_sampled_ns`: of samples in blocks that are lost, as far as a later block tells.
+    pub cpu_lost_ns: u64,
     pub cpu_not_sampled_ns: u64,
     pub cpu_genba_ns: u64,
     /// Part of `cpu_not_sampled_ns`: what had passed when the agent started.
@@ -270,6 +272,10 @@ impl Thread {
     }
 }
 
+/// Stands where a lost block took the rest of a stack away.
+pub const LOST_REST: &str = "the rest was lost with a damaged block";
+/// Stands for a frame whose code object, module or text a lost block took away.
+pub const LOST_FRAME: &str = "a frame lost with a damaged block";
 /// Stands for a number that a damaged block took away.
 pub const LOST: &str = "of a lost block";
 
@@ -571,6 +577,7 @@ impl Clocks {
     pub const fn add(&mut self, other: &Clocks) {
         self.cpu_ns = self.cpu_ns.saturating_add(other.cpu_ns);
         self.cpu_sampled_ns = self.cpu_sampled_ns.saturating_add(other.cpu_sampled_ns);
+        self.cpu_lost_ns = self.cpu_lost_ns.saturating_add(other.cpu_lost_ns);
         self.cpu_not_sampled_ns = self.cpu_not_sampled_ns.saturating_add(other.cpu_not_sampled_ns);
         self.cpu_genba_ns = self.cpu_genba_ns.saturating_add(other.cpu_genba_ns);
         self.cpu_before_ns = self.cpu_before_ns.saturating_add(other.cpu_before_ns);
@@ -598,6 +605,14 @@ impl File {
     /// The recording tells functions by their name alone.
     pub fn is_unknown(&self) -> bool {
         self.path.starts_with(NO_FILE)
+    }
+}
+
+impl Function {
+    /// Stands where a damaged block took a frame away, or the rest of a stack.
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        self.home == Home::Mark && [LOST_REST, LOST_FRAME].contains(&&*self.name)
     }
 }
 

@@ -43,6 +43,9 @@ fn of_process(process: &Process) -> String {
     }
     page += &format!("  {}\n  {}\n", process.accounting.words(), process.clocks.words());
     let clocks = process.clocks;
+    if clocks.cpu_lost_ns > 0 {
+        page += &format!("  lost: {} of the sampled CPU, with its blocks\n", duration(clocks.cpu_lost_ns));
+    }
     if clocks.cpu_not_recorded_ns > 0 {
         page += &format!("  not recorded: {} of CPU after the last block\n", duration(clocks.cpu_not_recorded_ns));
     }

@@ -122,11 +122,16 @@ fn by_reason(reasons: &BTreeMap<String, u64>) -> String {
 }
 
 impl Clocks {
-    /// Sampled CPU in thousandths of the program's (all but genba's own, with what was not recorded), rounded down. None: it used none.
+    /// What the samples that are here have.
+    pub const fn cpu_held_ns(&self) -> u64 {
+        self.cpu_sampled_ns.saturating_sub(self.cpu_lost_ns)
+    }
+
+    /// The CPU of samples in thousandths of the program's (all but genba's own, with what was not recorded), rounded down. None: it used none.
     pub fn covered_per_mille(&self) -> Option<u64> {
         let recorded_ns = self.cpu_sampled_ns.saturating_add(self.cpu_not_sampled_ns);
         let program_ns = recorded_ns.saturating_add(self.cpu_not_recorded_ns);
-        let per_mille = u128::from(self.cpu_sampled_ns) * 1_000;
+        let per_mille = u128::from(self.cpu_held_ns()) * 1_000;
         per_mille.checked_div(u128::from(program_ns)).map(|per_mille| per_mille as u64)
     }
 
@@ -294,8 +299,12 @@ pub fn law_line(profile: &Profile) -> String {
     }
     let clocks = profile.clocks();
     let missing = clocks.much_not_recorded().map_or(String::new(), |ns| format!(", {} not recorded", duration(ns)));
+    let lost = match clocks.cpu_lost_ns {
+        0 => String::new(),
+        ns => format!(", {} in lost blocks", duration(ns)),
+    };
     let law = match clocks.covered_per_mille() {
-        Some(per_mille) => format!("{ticks} · CPU covered {}.{} %{missing}", per_mille / 10, per_mille % 10),
+        Some(per_mille) => format!("{ticks} · CPU covered {}.{} %{lost}{missing}", per_mille / 10, per_mille % 10),
         None => ticks,
     };
     let others = not_followed::words(&profile.not_followed);

@@ -2,12 +2,15 @@
 
 use crate::notation;
 use expect_test::{Expect, expect};
-use genba_format::{Recording, proto};
+use genba_format::{LostBlocks, Recording, proto};
 use genba_profile::build::{Additions, profile};
 use genba_profile::export::collapsed::{Options, collapsed};
 use genba_profile::hits::hits;
 use genba_profile::profile::Profile;
-use genba_profile::weight::Weight;
+use genba_profile::summary::law_line;
+use genba_profile::verdict::verdict;
+use genba_profile::warnings::warnings;
+use genba_profile::weight::{Weight, choose};
 
 fn built(recording: &Recording) -> Profile {
     profile(recording, &Additions::default())
@@ -210,6 +213,41 @@ fn what_a_lost_block_took_away_is_marked() {
     );
     let profile = built(&recording);
     assert_eq!(profile.threads.iter().map(|thread| thread.tid).collect::<Vec<_>>(), [None]);
+}
+
+/// So many seconds in samples, and so many in a block that was lost behind them: its clocks go on.
+fn with_lost_cpu(seconds: u32, lost_ns: u64) -> Profile {
+    let samples = seconds * 625;
+    let mut recording = notation::recording(&format!("process 7 3.13.0\n f@a.py:1 x{samples}"));
+    let end = &mut recording.blocks[1];
+    (end.header.sequence, end.header.end_ns) = (2, end.header.end_ns + lost_ns);
+    let accounting = end.block.accounting.as_mut().unwrap();
+    accounting.cpu_sampled_ns += lost_ns;
+    accounting.cpu_process_ns += lost_ns;
+    recording.lost.push(LostBlocks { process_key: end.header.process_key, sequence_first: 1, count: 1 });
+    profile(&recording, &Additions::default())
+}
+
+/// Before, all of it was covered, and a program that never waited was called waiting.
+#[test]
+fn cpu_of_lost_blocks_is_in_no_sample_and_no_wait() {
+    let most = with_lost_cpu(1, 4_000_000_000);
+    let ticks = "ticks 625 = sampled 625 + dropped 0 + refused 0";
+    assert_eq!(law_line(&most), format!("{ticks} · CPU covered 20.0 %, 4.00 s in lost blocks"));
+    let said = verdict(&most).said(&most).first.to_string();
+    assert_eq!(
+        said,
+        "at least 1 block was lost, with the stacks of 4.00 s of 5.00 s sampled CPU; the rows below have the rest"
+    );
+    assert_eq!((verdict(&most).reason.name(), choose(&most).weight), ("not judged", Weight::Cpu));
+    let told = warnings(&most, Weight::Cpu).concat();
+    let covers =
+        "samples cover 20.0 % of the program's CPU; 4.00 s are in no sample (4.00 s of it in lost blocks); copy";
+    assert!(told.contains(covers), "{told}");
+    // Little of it leaves the verdict.
+    let little = with_lost_cpu(19, 1_000_000_000);
+    assert!(law_line(&little).ends_with(" · CPU covered 95.0 %, 1.00 s in lost blocks"), "{}", law_line(&little));
+    assert_eq!(verdict(&little).reason.name(), "one place");
 }
 
 /// A location table may arrive in parts, also in a later block than the samples that need it.

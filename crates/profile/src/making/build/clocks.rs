@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use genba_format::measure::{self, Measure, Totals};
-use genba_format::proto;
+use genba_format::{QUANTUM_NS, proto};
 
 use crate::tables::profile::{Accounting, Clocks, Unsampled};
 use crate::tables::stored::Stored;
@@ -30,6 +30,7 @@ pub fn of(stored: &Stored) -> (Accounting, Clocks, BTreeMap<Measure, Totals>) {
         clocks = Clocks {
             cpu_ns: block.cpu_process_ns.saturating_sub(left_out_ns),
             cpu_sampled_ns: block.cpu_sampled_ns,
+            cpu_lost_ns: 0,
             cpu_not_sampled_ns: block.cpu_not_sampled_ns.saturating_sub(left_out_ns),
             cpu_genba_ns: block.cpu_genba_ns,
             cpu_before_ns,
@@ -40,7 +41,29 @@ pub fn of(stored: &Stored) -> (Accounting, Clocks, BTreeMap<Measure, Totals>) {
         };
         measures.extend(measure::totals(block).filter(|(measure, _)| *measure != Measure::Cpu));
     }
+    clocks.cpu_lost_ns = lost_ns(stored);
     (accounting, clocks, measures)
+}
+
+/// Of the sampled CPU, what no sample of the blocks that are here has: over each gap, as the clocks at its two sides tell.
+fn lost_ns(stored: &Stored) -> u64 {
+    let (mut lost_ns, mut held_ns, mut told_ns, mut expected) = (0_u64, 0_u64, 0, 0);
+    let mut is_gap = false;
+    for read in &stored.blocks {
+        is_gap |= read.header.sequence != expected;
+        expected = read.header.sequence.saturating_add(1);
+        if is_gap && let Some(samples) = &read.samples {
+            let ns = samples.cpu_quanta.sum().saturating_mul(u128::from(QUANTUM_NS));
+            held_ns = held_ns.saturating_add(u64::try_from(ns).unwrap_or(u64::MAX));
+        }
+        let Some(accounting) = &read.block.accounting else { continue };
+        let sampled_ns = accounting.cpu_sampled_ns.saturating_sub(told_ns);
+        told_ns = accounting.cpu_sampled_ns;
+        if std::mem::take(&mut is_gap) {
+            lost_ns = lost_ns.saturating_add(sampled_ns.saturating_sub(std::mem::take(&mut held_ns)));
+        }
+    }
+    lost_ns
 }
 
 /// `at`: turns CLOCK_MONOTONIC into the time since the recording began.

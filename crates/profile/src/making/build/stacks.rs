@@ -13,19 +13,15 @@ use crate::making::build::c_places::{CPlace, CPlaces};
 use crate::tables::locations::{Location, Locations};
 use crate::tables::owner::{self, Owner, Places};
 use crate::tables::profile::{
-    CLine, File, FileIndex, Frame, FrameIndex, FrameKind, Function, FunctionIndex, Home, Module, ModuleIndex, Node,
-    NodeIndex, Profile,
+    CLine, File, FileIndex, Frame, FrameIndex, FrameKind, Function, FunctionIndex, Home, LOST_FRAME, LOST_REST, Module,
+    ModuleIndex, Node, NodeIndex, Profile,
 };
 use crate::tables::stored::{Stored, StoredNode, absolute};
 
-/// Stands where a lost block took the rest of a stack away.
-const LOST: &str = "the rest was lost with a damaged block";
 /// How the names of inlined functions were found.
 const DEBUG_INFORMATION: &str = "debug information";
 /// The library of genba, as `genba run` and `genba attach` name it. It wraps functions of libc.
 const OWN_LIBRARY: &str = "genba-agent-";
-/// Stands for a frame whose code object, module or text a lost block took away.
-const LOST_FRAME: &str = "a frame lost with a damaged block";
 
 /// Rows that are already in the profile, by what they hold; shared by all processes.
 #[derive(Default)]
@@ -114,7 +110,7 @@ impl<'a> Stacks<'a> {
                 break;
             }
             let Some(row) = self.stored.node(index) else {
-                let frame = self.mark_frame(LOST.to_string(), profile);
+                let frame = self.mark_frame(LOST_REST.to_string(), profile);
                 parent = Some(self.child(None, frame, profile));
                 break;
             };

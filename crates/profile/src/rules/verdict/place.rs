@@ -193,6 +193,7 @@ impl Finder<'_> {
             | Reason::NoSingleCause { .. }
             | Reason::TooShort { .. }
             | Reason::NoClock { .. }
+            | Reason::Damaged { .. }
             | Reason::NotFollowed { .. } => Vec::new(),
         }
     }

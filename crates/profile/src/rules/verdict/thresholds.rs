@@ -4,6 +4,8 @@
 /// A verdict rests on so much wall time, and on so many samples of what ran. How long a wait took is measured, however few samples it has.
 pub(in crate::rules) const TIME_NS_MIN: u64 = 100_000_000;
 pub(in crate::rules) const SAMPLES_MIN: u64 = 50;
+/// Of the sampled CPU: what lost blocks took the stacks of. Where that is more, nothing is judged.
+pub(super) const LOST_MAX: f64 = 0.1;
 /// Importing took so much of a process's wall time, in processes that used so much of the CPU.
 pub(super) const START_UP_MIN: f64 = 0.5;
 pub(super) const START_UP_CPU_MIN: f64 = 0.5;

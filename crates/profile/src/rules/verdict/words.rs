@@ -182,6 +182,16 @@ impl Words<'_> {
                 "{}, and no CPU time for a verdict; the rows below count what there is",
                 counted(samples, "sample", "samples")
             ),
+            Reason::Damaged { blocks, cpu_lost_ns, cpu_ns } => {
+                let blocks = counted(blocks, "block was", "blocks were");
+                let stacks = match cpu_lost_ns {
+                    0 => String::new(),
+                    lost_ns => {
+                        format!(", with the stacks of {} of {} sampled CPU", duration(lost_ns), duration(cpu_ns))
+                    }
+                };
+                format!("at least {blocks} lost{stacks}; the rows below have the rest")
+            }
             Reason::NotFollowed { processes, wall_ns, cpu_ns, recorded_ns } => format!(
                 "{} ran for {} ({} CPU) and {} not in this recording, which holds {} CPU",
                 counted(processes, "Python of this run", "Pythons of this run"),

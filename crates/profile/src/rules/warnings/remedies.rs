@@ -8,7 +8,7 @@ const OF_FAULTS: &Remedies = &[
     ("newer than this genba", "install the newest genba"),
     ("is shown as another file", "record both with the same source"),
 ];
-const OF_ANY_FAULT: &str = "copy the file again, or record again";
+pub const OF_ANY_FAULT: &str = "copy the file again, or record again";
 
 const OF_REFUSALS: &Remedies =
     &[("the kernel forbids", "allow these calls in its seccomp filter"), ("/proc", "mount /proc there")];

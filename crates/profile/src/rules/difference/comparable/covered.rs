@@ -43,8 +43,11 @@ impl Covered {
 fn of_run(reading: &Reading) -> Covered {
     let (clocks, accounting) = (reading.clocks(), reading.accounting());
     Covered {
-        sampled_ns: clocks.cpu_sampled_ns,
-        uncovered_ns: clocks.cpu_not_sampled_ns.saturating_add(clocks.cpu_not_recorded_ns),
+        sampled_ns: clocks.cpu_held_ns(),
+        uncovered_ns: clocks
+            .cpu_not_sampled_ns
+            .saturating_add(clocks.cpu_lost_ns)
+            .saturating_add(clocks.cpu_not_recorded_ns),
         lost_per_mille: accounting.lost().saturating_mul(1_000) / accounting.ticks.max(1),
     }
 }
