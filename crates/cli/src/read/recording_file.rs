@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use genba_format::{NotARecording, ProcessKey, Recording};
+use genba_format::{FaultKind, NotARecording, ProcessKey, Recording};
 use genba_import::{Imported, Refused};
 use genba_process::memory_left::{self, Left};
 use genba_process::tree::Tree;
@@ -63,6 +63,7 @@ impl RecordingFile {
             let traced = |recording| genba_import::traced_within(recording, most_bytes);
             let imported = match genba_format::read(&bytes).map(traced) {
                 Ok(Ok(traced)) => traced,
+                Ok(Err(recording)) if recording.blocks.is_empty() => return Err(without_blocks(&path, &recording)),
                 Ok(Err(recording)) => return Ok(RecordingFile { path, bytes: size, recording, import: None }),
                 Err(why) if matches!(why, NotARecording::Empty) => return Err(empty(&path, &why)),
                 Err(_) => import(&path, &bytes, left)?,
@@ -248,6 +249,21 @@ fn empty(path: &Path, why: &NotARecording) -> Failure {
     Failure::no(format!("{} is empty", path.display()))
         .detail(why.to_string())
         .hint("the program ended before genba's library wrote a first block, or it still starts")
+}
+
+/// Bytes of a recording, and no block that this genba can read.
+fn without_blocks(path: &Path, recording: &Recording) -> Failure {
+    const FAULTS_MAX: usize = 3;
+    let (faults, path) = (&recording.faults, path.display());
+    let (what, hint) = match faults.iter().any(|fault| fault.kind == FaultKind::TooNew) {
+        true => (format!("{path} is newer than this genba"), "install the newest genba"),
+        false => (format!("nothing of {path} can be read"), "copy the file again, or record again"),
+    };
+    let named = faults.iter().take(FAULTS_MAX);
+    let told = named.fold(Failure::no(what), |failure, fault| failure.detail(fault.to_string()));
+    let more = faults.len().saturating_sub(FAULTS_MAX);
+    let told = if more > 0 { told.detail(format!("and {more} more")) } else { told };
+    told.hint(hint)
 }
 
 /// Another profiler's file. `left`: of memory, beside its bytes.

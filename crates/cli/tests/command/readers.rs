@@ -238,6 +238,42 @@ fn a_cut_recording_is_shown_as_far_as_it_is_intact() {
     );
 }
 
+/// Before, these were recordings of nothing: exit code 0, and the advice to record for longer.
+#[test]
+fn a_file_of_which_nothing_can_be_read_is_refused() {
+    let sandbox = Sandbox::new("readers-nothing");
+    let bytes = notation::bytes("process 7 3.13.0\n f@a.py:1 x1000");
+    sandbox.file("work/cut.genba", &bytes[..100]);
+    let mut newer = Vec::new();
+    for read in &notation::recording("process 7 3.13.0\n f@a.py:1 x1000").blocks {
+        let header = BlockHeader { version: u16::MAX, ..read.header };
+        encode_block(&header, read.whole(), &mut genba_format::compress, &mut newer).expect("small");
+    }
+    sandbox.file("work/newer.genba", &newer);
+    for verb in ["report", "check", "lines", "tree", "html", "export --to json -o -"] {
+        let words: Vec<&str> = verb.split(' ').chain(["newer.genba"]).collect();
+        let output = sandbox.genba(&words).output().expect("genba starts");
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!((output.status.code(), &output.stdout[..]), (Some(1), &b""[..]), "{verb}: {told}");
+        assert!(
+            told.starts_with("error: newer.genba is newer than this genba\n  newer than this genba at byte "),
+            "{told}"
+        );
+        assert!(told.ends_with("\nhint: install the newest genba\n"), "{verb}: {told}");
+    }
+    sandbox.check(
+        "diff cut.genba newer.genba",
+        expect![[r#"
+        exit code 1
+        stdout
+        stderr
+          error: nothing of cut.genba can be read
+            cut at byte 100 (block 0, field `payload`): expected 166 bytes, found 34
+          hint: copy the file again, or record again
+    "#]],
+    );
+}
+
 /// The clocks of the last block go on over those of the lost one.
 #[test]
 fn a_check_tells_the_cpu_of_lost_blocks() {

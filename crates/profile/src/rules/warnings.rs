@@ -40,8 +40,11 @@ pub fn each(profile: &Profile, weight: Weight) -> Vec<Warning> {
     warnings.extend(not_followed::warning(&profile.not_followed));
     let samples = samples(profile, weight);
     let observations = observations(profile, weight);
-    if samples == 0 {
+    // Where the file is damaged, that is why, and the warnings above say what helps.
+    if samples == 0 && profile.blocks_lost == 0 {
         warnings.push(why_none(profile));
+    } else if profile.blocks_lost > 0 && observations < FEW_SAMPLES as f64 {
+        warnings.push(Warning::new(few_words(samples, observations), remedies::OF_ANY_FAULT));
     } else if observations < FEW_SAMPLES as f64 && !profile.counts_calls() {
         warnings.push(few(samples, observations, higher_rate(profile)));
     }
@@ -103,10 +106,17 @@ pub(crate) fn observations(profile: &Profile, weight: Weight) -> f64 {
 
 /// The margin is that of a share of one half, where it is largest: 1.96 × √(0.25 / n), in percentage points.
 fn few(samples: u64, observations: f64, rate: Option<u64>) -> Warning {
-    let margin = QUANTILE_95 * (0.25 / observations).sqrt() * 100.0;
-    let samples = counted(samples, "sample", "samples");
     let rate = rate.map_or(String::new(), |rate| format!("--rate {rate} or "));
-    Warning::new(format!("{samples}, shares are ± {margin:.0} points"), format!("try {rate}a longer run"))
+    Warning::new(few_words(samples, observations), format!("try {rate}a longer run"))
+}
+
+fn few_words(samples: u64, observations: f64) -> String {
+    let counted = counted(samples, "sample", "samples");
+    if samples == 0 {
+        return format!("{counted} in what is intact");
+    }
+    let margin = QUANTILE_95 * (0.25 / observations).sqrt() * 100.0;
+    format!("{counted}, shares are ± {margin:.0} points")
 }
 
 fn why_none(profile: &Profile) -> Warning {
@@ -190,9 +200,18 @@ fn first_few(names: &[String], between: &str) -> Option<String> {
     }
 }
 
+/// The file ends within a block: what else it had is nowhere, ends of processes among it.
+fn is_cut(profile: &Profile, process: &Process) -> bool {
+    let is_of_it = |fault: &str| match &process.recording {
+        Some(recording) => fault.strip_prefix(recording.as_str()).is_some_and(|fault| fault.starts_with(": cut at ")),
+        None => fault.starts_with("cut at "),
+    };
+    profile.faults.iter().any(|fault| is_of_it(fault))
+}
+
 /// Processes without an end block, and how long before the end of the run their last block ends, if that is known and long.
 fn missing_ends(profile: &Profile) -> impl Iterator<Item = (&Process, Option<u64>)> {
-    profile.without_end().map(|process| {
+    profile.without_end().filter(|process| !is_cut(profile, process)).map(|process| {
         let last_ns = process.start_ns.saturating_add(process.wall_ns);
         let before_ns = process.run_ended_ns.map(|ended_ns| ended_ns.saturating_sub(last_ns));
         (process, before_ns.filter(|before_ns| *before_ns > LAST_BLOCK_NS_MAX))

@@ -250,6 +250,23 @@ fn cpu_of_lost_blocks_is_in_no_sample_and_no_wait() {
     assert_eq!(verdict(&little).reason.name(), "one place");
 }
 
+/// A program may have done much behind that place, so more of it helps nothing.
+#[test]
+fn a_cut_file_is_why_there_is_little_in_it() {
+    let mut cut = profile(&notation::recording("process 7 3.13.0\n no end\n f@a.py:1 x30"), &Additions::default());
+    cut.faults = vec!["cut at byte 1000 (block 2, field `payload`): expected 9 bytes, found 8".to_owned()];
+    cut.blocks_lost = 1;
+    let told = |cut: &Profile| warnings(cut, Weight::Cpu);
+    const REMEDY: &str = "; copy the file again, or record again";
+    assert_eq!(
+        told(&cut),
+        [format!("{}{REMEDY}", cut.faults[0]), format!("30 samples, shares are ± 18 points{REMEDY}")]
+    );
+    assert_eq!(verdict(&cut).said(&cut).first.to_string(), "at least 1 block was lost; the rows below have the rest");
+    cut.samples.clear();
+    assert_eq!(told(&cut)[1], format!("0 samples in what is intact{REMEDY}"));
+}
+
 /// A location table may arrive in parts, also in a later block than the samples that need it.
 #[test]
 fn a_location_table_in_parts() {
