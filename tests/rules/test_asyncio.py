@@ -6,6 +6,7 @@ import pytest
 
 from profile_tables import RUNNING
 from recording import Run, Workshop
+from running_program import started
 from stalls import Stalls, undisturbed
 
 LOOP = "event loop (asyncio)"
@@ -178,6 +179,32 @@ def test_a_wait_that_genba_rested_in_is_told_once(workshop: Workshop) -> None:
     longest_ns = run.answer()
     blocks = run.report_json()["verdict"]["blocks"]
     assert 1 <= blocks["times"] <= 5 and blocks["longest_ns"] <= longest_ns, (blocks, longest_ns)
+
+
+# It waits for its stdin in the loop, from before the recording until after it.
+STUCK = """
+import asyncio, sys
+
+def load():
+    sys.stdin.readline()
+
+async def answer():
+    await asyncio.sleep(0)
+    print("ready", flush=True)
+    load()
+    print("{}")
+
+asyncio.run(answer())
+"""
+
+
+def test_a_step_that_lasts_for_the_whole_recording_is_told(workshop: Workshop) -> None:
+    with started(workshop, workshop.write("stuck.py", STUCK)) as program:
+        run = program.recorded("stuck.genba", "--duration", "1s")
+        program.end()
+    blocks = run.report_json()["verdict"]["blocks"]
+    assert blocks is not None, run.report()
+    assert (blocks["times"], blocks["function"], blocks["callback"]["function"]) == (1, "load", "answer"), blocks
 
 
 # Nothing of it keeps the loop for long, or there is no loop.

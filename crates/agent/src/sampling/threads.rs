@@ -183,8 +183,6 @@ pub struct Thread {
     pub call_ends: CallEnds,
     /// The callback that it was last seen in.
     pub step: Option<Step>,
-    /// It has been seen in several.
-    pub has_stepped: bool,
     /// It blocks the sample signal: not asked before this moment.
     pub masked_until_ns: u64,
     /// The recording says that it did.
@@ -216,7 +214,6 @@ impl Thread {
             open: None,
             call_ends: CallEnds::default(),
             step: None,
-            has_stepped: false,
             masked_until_ns: 0,
             is_told_masked: false,
             gone: false,
