@@ -40,14 +40,36 @@ fn a_block_is_50_ms_of_one_step() {
 }
 
 #[test]
-fn the_longest_names_the_place() {
+fn the_place_with_most_time_is_named_with_its_own_count() {
     let (answer, page) = (task("answer@app.py:3[4-9]"), task("page@app.py:5[4-9] > sha256[_hashlib.so]"));
     steps(
         &[(&answer, "60ms"), (&page, "310ms"), (&answer, "30ms"), (&answer, "80ms")],
         expect![[r#"
             one place: 75.0 % of 192 ms CPU is app.py:3 answer
-            blocks the event loop: at least 3 times, longest 310 ms, in app.py:5 page
+            blocks the event loop: for 310 ms, in app.py:5 page; elsewhere at least 2 times, longest 80.0 ms
         "#]],
+    );
+    // One long step is less than many shorter ones.
+    let requests = [(answer.as_str(), "70ms"); 5];
+    steps(
+        &[&[(page.as_str(), "300ms")], &requests[..]].concat(),
+        expect![[r#"
+            one place: 83.3 % of 288 ms CPU is app.py:3 answer
+            blocks the event loop: at least 5 times, longest 70.0 ms, in app.py:3 answer; elsewhere for 300 ms
+        "#]],
+    );
+}
+
+#[test]
+fn two_calls_below_one_callback_are_counted_apart() {
+    let load = task("answer@app.py:3[4-9] > load@app.py:5[11-26]");
+    let query = task("answer@app.py:4[4-9] > query@app.py:8[11-26]");
+    let naps = naps(&query, 6, 48, "70ms") + &naps(&load, 1, 200, "310ms");
+    assert_eq!(
+        told(&format!("{PROCESS}{naps}")),
+        [
+            "blocks the event loop: at least 6 times, longest 70.0 ms, in app.py:8 query, called from app.py:4 answer; elsewhere for 310 ms"
+        ]
     );
 }
 
@@ -192,6 +214,21 @@ fn many_short_waits_are_told_together() {
     assert_eq!(told(&format!("{PROCESS}{}", naps(&nap, 4, 7, "11ms"))), NOTHING);
     // What used the CPU gave way within 50 ms: the rows have it.
     assert_eq!(told(&format!("{PROCESS}{}", format!("{nap} x19\nstep 30ms\n").repeat(20))), NOTHING);
+}
+
+#[test]
+fn short_waits_are_counted_at_their_place() {
+    let (rare, often) = (task("rare@app.py:2[4-20]"), task("often@app.py:3[4-20]"));
+    let text = format!("{PROCESS}{}{}", naps(&rare, 12, 28, "45ms"), naps(&often, 45, 7, "10ms"));
+    assert_eq!(
+        told(&text),
+        [
+            "blocks the event loop briefly: at least 12 times, 540 ms together, longest 45.0 ms, in app.py:2 rare; elsewhere at least 45 times, longest 10.0 ms"
+        ]
+    );
+    let profile = profile(&notation::recording(&text), &Additions::default());
+    let page = serde_json::to_value(json::page(&profile, &verdict(&profile))).unwrap();
+    assert_eq!(page["short_blocks"]["elsewhere"], serde_json::json!({ "times": 45, "longest_ns": 10_000_000 }));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use serde::Serialize;
 
+use super::blocks::Elsewhere;
 use super::words::{Line, Piece, Target};
 use super::{About, Advice, At, Blocks, Copies, Place, Reason, ShortBlocks, Verdict};
 use crate::tables::profile::{FileIndex, FrameIndex, Home, Profile};
@@ -121,6 +122,13 @@ struct BlocksPage<'a> {
     at: AtPage<'a>,
     expression: Option<&'a str>,
     callback: Option<AtPage<'a>>,
+    elsewhere: Option<ElsewherePage>,
+}
+
+#[derive(Serialize)]
+struct ElsewherePage {
+    times: u64,
+    longest_ns: u64,
 }
 
 #[derive(Serialize)]
@@ -190,9 +198,9 @@ pub fn page<'a>(profile: &'a Profile, verdict: &'a Verdict) -> VerdictPage<'a> {
                 .collect(),
         }),
         blocks: verdict.blocks.map(|blocks| pages.blocks(blocks)),
-        short_blocks: verdict.short_blocks.map(|ShortBlocks { times, sum_ns, longest_ns, place, callback }| {
-            ShortBlocksPage { sum_ns, blocks: pages.blocks(Blocks { times, longest_ns, place, callback }) }
-        }),
+        short_blocks: verdict
+            .short_blocks
+            .map(|ShortBlocks { sum_ns, at }| ShortBlocksPage { sum_ns, blocks: pages.blocks(at) }),
         copies: verdict.copies.iter().map(|copies| pages.copies(*copies)).collect(),
         allocations: verdict.allocations.iter().map(|allocations| pages.allocations(*allocations)).collect(),
         lines: lines.map(|line| line.0.iter().map(|piece| pages.piece(piece)).collect()).collect(),
@@ -214,13 +222,14 @@ impl<'a> Pages<'a> {
         }
     }
 
-    fn blocks(&self, Blocks { times, longest_ns, place, callback }: Blocks) -> BlocksPage<'a> {
+    fn blocks(&self, Blocks { times, longest_ns, place, callback, elsewhere }: Blocks) -> BlocksPage<'a> {
         BlocksPage {
             times,
             longest_ns,
             at: self.frame(place),
             expression: self.expression(place),
             callback: callback.map(|callback| self.frame(callback)),
+            elsewhere: elsewhere.map(|Elsewhere { times, longest_ns }| ElsewherePage { times, longest_ns }),
         }
     }
 

@@ -4,22 +4,18 @@
 use foldhash::HashMap;
 use std::collections::BTreeMap;
 
-use super::blocks::Given;
+use super::blocks::{Blocks, Elsewhere, Given, heaviest};
 use super::thresholds::{BLOCKS_NS_MIN, SHORT_BLOCK_NS_MIN, SHORT_BLOCKS_MIN};
 use crate::tables::own_code::event_loop::EventLoop;
-use crate::tables::profile::{FrameIndex, NodeIndex, Profile, Step, ThreadIndex};
+use crate::tables::profile::{NodeIndex, Profile, Step, ThreadIndex};
 use crate::words::figures::share;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShortBlocks {
-    pub times: u64,
-    /// Of all these times together.
+    /// Of these times together.
     pub sum_ns: u64,
-    pub longest_ns: u64,
-    /// The call in which most of it was.
-    pub place: FrameIndex,
-    /// Where the loop began with that code, in another function than the call is in.
-    pub callback: Option<FrameIndex>,
+    /// At the call in which most of that time was.
+    pub at: Blocks,
 }
 
 impl ShortBlocks {
@@ -34,15 +30,13 @@ impl ShortBlocks {
         }
         by_thread.retain(|thread, steps| threads.is_much(*thread, sum_ns(steps)));
         let steps: Vec<(u64, Given)> = by_thread.into_values().flatten().collect();
-        let longest_ns = steps.iter().map(|(length_ns, _)| *length_ns).max()?;
-        let mut by_place: BTreeMap<Given, u64> = BTreeMap::new();
-        for (length_ns, given) in &steps {
-            let place_ns = by_place.entry(*given).or_default();
-            *place_ns = place_ns.saturating_add(*length_ns);
-        }
-        let (heaviest, _) = by_place.into_iter().max_by_key(|(_, place_ns)| *place_ns)?;
-        let (place, callback) = heaviest.place_and_callback(profile);
-        Some(ShortBlocks { times: steps.len() as u64, sum_ns: sum_ns(&steps), longest_ns, place, callback })
+        let (given, _) = heaviest(steps.iter().map(|(length_ns, given)| (*given, *length_ns)))?;
+        let is_there = |other: &Given| other.is_like(given, profile);
+        let (there, others): (Vec<_>, Vec<_>) = steps.into_iter().partition(|(_, other)| is_there(other));
+        let (place, callback) = given.place_and_callback(profile);
+        let Elsewhere { times, longest_ns } = Elsewhere::of(&there)?;
+        let at = Blocks { times, longest_ns, place, callback, elsewhere: Elsewhere::of(&others) };
+        Some(ShortBlocks { sum_ns: sum_ns(&there), at })
     }
 }
 

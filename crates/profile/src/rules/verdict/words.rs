@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use super::blocks::Blocks;
+use super::blocks::{Blocks, Elsewhere};
 use super::copies::Copies;
 use super::place::{About, Advice, At, Import, Place, Wait};
 use super::thresholds::{SAMPLES_MIN, TIME_NS_MIN};
@@ -339,21 +339,26 @@ impl Words<'_> {
             1 => format!("for {longest}"),
             times => format!("at least {} times, longest {longest}", count(times)),
         };
-        self.call_that_blocks(&format!("blocks the event loop: {words}, in "), blocks.place, blocks.callback)
+        self.call_that_blocks(&format!("blocks the event loop: {words}, in "), blocks)
     }
 
     /// `blocks the event loop briefly: at least 40 times, 712 ms together, longest 19.6 ms, in app.py:12 load   time.sleep(0.02)`
-    fn short_blocks(&self, blocks: &ShortBlocks) -> Line {
-        let ShortBlocks { times, sum_ns, longest_ns, place, callback } = *blocks;
-        let (times, sum, longest) = (count(times), duration(sum_ns), duration(longest_ns));
-        let words = format!("at least {times} times, {sum} together, longest {longest}");
-        self.call_that_blocks(&format!("blocks the event loop briefly: {words}, in "), place, callback)
+    fn short_blocks(&self, ShortBlocks { sum_ns, at }: &ShortBlocks) -> Line {
+        let (times, sum, longest) = (counted(at.times, "time", "times"), duration(*sum_ns), duration(at.longest_ns));
+        let words = format!("at least {times}, {sum} together, longest {longest}");
+        self.call_that_blocks(&format!("blocks the event loop briefly: {words}, in "), at)
     }
 
-    fn call_that_blocks(&self, before: &str, place: FrameIndex, callback: Option<FrameIndex>) -> Line {
-        let line = Line::text(before).then(self.at(&At::Expression(Some(place))));
-        match callback {
-            Some(callback) => line.and(", called from ").then(self.name(Some(callback))),
+    fn call_that_blocks(&self, before: &str, blocks: &Blocks) -> Line {
+        let mut line = Line::text(before).then(self.at(&At::Expression(Some(blocks.place))));
+        if let Some(callback) = blocks.callback {
+            line = line.and(", called from ").then(self.name(Some(callback)));
+        }
+        match blocks.elsewhere {
+            Some(Elsewhere { times: 1, longest_ns }) => line.and(format!("; elsewhere for {}", duration(longest_ns))),
+            Some(Elsewhere { times, longest_ns }) => {
+                line.and(format!("; elsewhere at least {} times, longest {}", count(times), duration(longest_ns)))
+            }
             None => line,
         }
     }
