@@ -13,6 +13,8 @@ pub enum Phase {
     EventLoop,
     /// Threads that wait for work to come, where that is most of what a program does.
     ForWork,
+    /// Which of the tests that are coroutines it was no stack tells.
+    AsyncTests,
 }
 
 /// CPython 3.11 to 3.15, Python/pylifecycle.c, Modules/main.c. The names that begin with `Py_` are exported, so a stripped interpreter has them.
@@ -30,6 +32,7 @@ impl Phase {
             Phase::Shutdown => "interpreter shutdown",
             Phase::EventLoop => "event loop (asyncio)",
             Phase::ForWork => "waiting for work",
+            Phase::AsyncTests => "tasks and waits of async tests",
         }
     }
 

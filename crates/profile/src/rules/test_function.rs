@@ -1,6 +1,6 @@
 //! Which test a stack belongs to: pytest and unittest call tests from functions of theirs that are known by name.
-//! Owns: those functions. Never: tells the parameters of a test: all calls of one function are one test, as no recording has arguments
-//! or the environment (docs/recipes/pytest.md).
+//! Owns: those functions. Never: takes for a test what one began in a task; tells the parameters of a test: all calls of one function are one test,
+//! as no recording has arguments or the environment (docs/recipes/pytest.md).
 
 use crate::tables::owner::Owner;
 use crate::tables::profile::{FunctionIndex, Home, NodeIndex, Profile};
@@ -13,19 +13,50 @@ const CALLERS: [(&str, &str); 3] = [
     ("/unittest/async_case.py", "IsolatedAsyncioTestCase._callTestMethod"),
 ];
 
-/// The outermost of the user's functions below the outermost such caller: what stands between them only wraps the test. None: no test
-/// ran, as where a run collects its tests, or makes what they need.
+/// Functions of event loops below which tasks run: that a test waits for one does not say in whose task a stack is.
+const LOOPS: [(&str, &str); 4] = [
+    ("/asyncio/runners.py", "Runner.run"),
+    ("/asyncio/base_events.py", "BaseEventLoop.run_until_complete"),
+    ("/asyncio/base_events.py", "BaseEventLoop.run_forever"),
+    ("/trio/_core/_run.py", "unrolled_run"),
+];
+
+/// Whose a stack is in a run of tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tested {
+    /// The outermost of the user's functions below the outermost caller of tests: what stands between them only wraps the test.
+    By(FunctionIndex),
+    /// Of some test that is a coroutine: a task that it began, or the loop's wait. Which test that was the stack does not hold.
+    InTask,
+    /// No test ran, as where a run collects its tests, or makes what they need.
+    Nothing,
+}
+
+/// The outermost caller decides: a test may run tests.
 #[must_use]
-pub fn test_function(profile: &Profile, leaf: Option<NodeIndex>) -> Option<FunctionIndex> {
-    let (mut outermost_own, mut outermost_named, mut found) = (None, None, None);
+pub fn tested(profile: &Profile, leaf: Option<NodeIndex>) -> Tested {
+    let mut found = Tested::Nothing;
+    let (mut outermost_own, mut outermost_named, mut is_in_loop) = (None, None, false);
     for frame in profile.stack(leaf) {
         let function = profile.frames[frame].function;
-        if calls_a_test(profile, function) {
-            found = match (outermost_own, outermost_named) {
-                // A decorator of the user's own: many tests have the same one.
-                (Some(own), Some(named)) if is_inner(profile, own) => Some(named),
-                (own, _) => own,
+        let test = match (outermost_own, outermost_named) {
+            // A decorator of the user's own: many tests have the same one.
+            (Some(own), Some(named)) if is_inner(profile, own) => Some(named),
+            (own, _) => own,
+        };
+        if is_one_of(&CALLERS, profile, function) {
+            found = match test {
+                Some(test) if !is_in_loop || !is_inner(profile, test) || is_named_as_test(profile, test) => {
+                    Tested::By(test)
+                }
+                None if !is_in_loop => Tested::Nothing,
+                _ => Tested::InTask,
             };
+        } else if is_one_of(&LOOPS, profile, function) {
+            // The test's own task has the test at its root, any other one has a function that the test began it with.
+            outermost_own = test.filter(|test| is_named_as_test(profile, *test));
+            outermost_named = outermost_own;
+            is_in_loop = true;
         } else if profile.owner_of(function) == Some(Owner::User) {
             outermost_own = Some(function);
             if is_named_as_test(profile, function) {
@@ -36,11 +67,11 @@ pub fn test_function(profile: &Profile, leaf: Option<NodeIndex>) -> Option<Funct
     found
 }
 
-fn calls_a_test(profile: &Profile, function: FunctionIndex) -> bool {
+fn is_one_of(functions: &[(&str, &str)], profile: &Profile, function: FunctionIndex) -> bool {
     let row = &profile.functions[function];
     let Home::Python { file, .. } = row.home else { return false };
     let path = &profile.files[file].path;
-    CALLERS.iter().any(|(end, name)| row.name == *name && path.ends_with(*end))
+    functions.iter().any(|(end, name)| row.name == *name && path.ends_with(*end))
 }
 
 /// Made by another function, as `timed.<locals>.wrapper` is.

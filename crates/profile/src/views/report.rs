@@ -17,7 +17,7 @@ use foldhash::{HashMap, HashSet};
 use crate::rules::phase::Phase;
 use crate::rules::reading::Reading;
 use crate::rules::show::Show;
-use crate::rules::test_function::test_function;
+use crate::rules::test_function::{Tested, tested};
 use crate::rules::verdict::Verdict;
 use crate::rules::waits::for_work::ForWork;
 use crate::rules::waits::short::ShortWaits;
@@ -295,8 +295,11 @@ fn tells_callers(profile: &Profile, group: &SampleGroup, row: Option<FrameIndex>
 /// What several processes ran is one row, whosever code it is in each of them.
 fn key((profile, twins): (&Profile, &Twins), by: By, frame: Option<FrameIndex>, group: &SampleGroup) -> Key {
     let process = profile.threads[group.thread].process;
-    let of_test =
-        || test_function(profile, group.node).map_or(Key::NoPython, |test| Key::Function(twins.function(test)));
+    let of_test = || match tested(profile, group.node) {
+        Tested::By(test) => Key::Function(twins.function(test)),
+        Tested::InTask => Key::Phase(Phase::AsyncTests),
+        Tested::Nothing => Key::NoPython,
+    };
     let Some(frame) = frame else {
         return match by {
             By::Thread => Key::Thread(group.thread),

@@ -61,6 +61,36 @@ fn a_test_may_be_a_coroutine() {
     assert_eq!(found, [test("ShopTest.test_later", 30), test("test_soon", 20)]);
 }
 
+/// A stack in a task of its own, or in the loop's wait, does not hold the test: helpers are no tests, and the time is not outside of them.
+#[test]
+fn what_a_coroutine_began_is_no_test() {
+    let of_unittest = "main@/usr/lib/python3.13/unittest/main.py:100[4-9] > IsolatedAsyncioTestCase._callTestMethod@/usr/lib/python3.13/unittest/async_case.py:93[11-20]";
+    let of_pytest = format!(
+        "{PYTEST} > _synchronize_coroutine.<locals>.inner@/v/lib/python3.13/site-packages/pytest_asyncio/plugin.py:915[4-9]"
+    );
+    let of_decorator = format!("{PYTEST} > in_loop.<locals>.wrapper^7@helpers.py:9[4-9]");
+    let run = "Runner.run@/usr/lib/python3.13/asyncio/runners.py:118[4-9] > BaseEventLoop.run_until_complete@/usr/lib/python3.13/asyncio/base_events.py:708[4-9]";
+    let worker = "worker^5@shop.py:6[4-9] > test_data^9@shop.py:10[4-9]";
+    let mut stacks = Vec::new();
+    for caller in [of_unittest, of_pytest.as_str(), of_decorator.as_str()] {
+        stacks.push(format!("{caller} > {run} > test_soon^3@test_shop.py:4[4-9] > prices@shop.py:9[4-9] x20"));
+        stacks.push(format!("{caller} > {run} > {worker} x10"));
+        stacks.push(format!("{caller} > {run} x1"));
+    }
+    // A test that runs a loop itself is on the stack of all tasks.
+    stacks.push(format!("{PYTEST} > test_run^12@test_shop.py:13[4-9] > {run} > {worker} x15"));
+    stacks.push(format!("{PYTEST} > made.<locals>.test_made^22@test_shop.py:23[4-9] > {run} > {worker} x5"));
+    let row = |name: Option<&str>, samples: u64| (name.map(str::to_owned), samples);
+    assert_eq!(
+        rows(&stacks),
+        [row(Some("test_soon"), 60), row(None, 33), row(Some("test_run"), 15), row(Some("made.<locals>.test_made"), 5)]
+    );
+    let reading = reading(&stacks);
+    let report = report::report(&reading, &report::Options { by: By::Test, ..Default::default() });
+    let page = text::text(&reading, &report, None, Paint::Plain);
+    assert!(page.contains("  tasks and waits of async tests") && !page.contains("outside of tests"), "{page}");
+}
+
 /// Else all tests that have it would be one row, with its name.
 #[test]
 fn a_decorator_of_the_users_own_is_no_test() {
@@ -92,6 +122,9 @@ fn the_view_of_fixtures_is_named_where_there_are_some() {
     };
     let view = "outside of tests are fixtures and setUp, too: genba report --by function --sort total --focus 'call_fixture_func|setUp'";
     assert_eq!([last(fixture, By::Test), last(prepared, By::Test)], [view, view]);
+    // A fixture of a plugin's.
+    let of_plugin = "call_fixture_func@/v/lib/python3.13/site-packages/_pytest/fixtures.py:950[4-9] > loop@/v/lib/python3.13/site-packages/plugin.py:4[4-9] x40";
+    assert_ne!(last(of_plugin, By::Test), view);
     assert_ne!(last(collected, By::Test), view);
     assert_ne!(last(fixture, By::Function), view);
 }

@@ -353,7 +353,7 @@ impl Stack {
             phase,
             library: match phase {
                 Some(phase @ (Phase::StartUp | Phase::Shutdown)) => phase.name().to_owned(),
-                Some(Phase::EventLoop | Phase::ForWork) | None => library_of(profile, leaf),
+                Some(Phase::EventLoop | Phase::ForWork | Phase::AsyncTests) | None => library_of(profile, leaf),
             },
             native_libraries: native_libraries_of(profile, leaf, own.deepest.is_some()),
             cut_in: outermost(profile, twins, leaf).filter(|_| !times.is_empty() && is_too_deep(profile, leaf)),

@@ -10,7 +10,8 @@ use crate::rules::phase::Phase;
 use crate::rules::reading::Reading;
 use crate::rules::weight::Weight;
 use crate::tables::file_names::FileNames;
-use crate::tables::profile::{Function, Home, Profile};
+use crate::tables::owner::Owner;
+use crate::tables::profile::{Function, Home, Profile, SampleGroup};
 use crate::tables::table::TableIndex;
 use crate::views::report::chain::Chain;
 use crate::views::report::chain_text::{chain, chain_lines, shown};
@@ -392,11 +393,20 @@ fn folded(report: &Report) -> Option<String> {
 
 /// Where tests are prepared by functions of the user's own: the view that shows these.
 fn outside_of_tests(profile: &Profile, report: &Report) -> Option<String> {
-    let is_outside = |row: &Row| row.subject.file.is_none();
+    let is_outside = |row: &Row| row.subject.file.is_none() && row.subject.phase.is_none();
+    if report.by != By::Test || !report.rows.iter().any(is_outside) {
+        return None;
+    }
     let prepares = |function: &Function| function.name == "call_fixture_func" || function.name.contains("setUp");
-    let is_known =
-        report.by == By::Test && report.rows.iter().any(is_outside) && profile.functions.iter().any(prepares);
+    let is_prepared = |group: &SampleGroup| {
+        let mut is_own = false;
+        profile.stack(group.node).map(|frame| profile.frames[frame].function).any(|function| {
+            is_own |= profile.owner_of(function) == Some(Owner::User);
+            is_own && prepares(&profile.functions[function])
+        })
+    };
     let view = "genba report --by function --sort total --focus 'call_fixture_func|setUp'";
+    let is_known = profile.samples.iter().any(is_prepared);
     is_known.then(|| format!("outside of tests are fixtures and setUp, too: {view}"))
 }
 
