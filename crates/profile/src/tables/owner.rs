@@ -51,6 +51,16 @@ pub fn package_of<'a>(packages: &'a [String], path: &str) -> Option<&'a str> {
     packages.iter().find(is_of).map(String::as_str)
 }
 
+/// Of a file of an installed package, from the package's name on: `uvicorn/main.py`.
+pub fn path_in_installed<'a>(packages: &[String], path: &'a str) -> Option<&'a str> {
+    let folders = ["/site-packages/", "/dist-packages/"].into_iter();
+    let within = folders.filter_map(|folder| path.rsplit_once(folder)).map(|(_, within)| within);
+    within.min_by_key(|within| within.len()).or_else(|| {
+        let (folder, _) = package_of(packages, path)?.rsplit_once('/')?;
+        path.strip_prefix(folder)?.strip_prefix('/')
+    })
+}
+
 /// Of a Python file.
 pub fn of_python(path: &str, places: Places) -> Owner {
     if path.starts_with("<frozen ") {
@@ -78,10 +88,8 @@ pub enum Library<'a> {
 impl<'a> Library<'a> {
     /// The one that a file belongs to: of `…/site-packages/simplejson/decoder.py` it is `simplejson`. None: it is no library's, as far as the path tells.
     pub fn of(path: &'a str) -> Option<Library<'a>> {
-        let folders = ["/site-packages/", "/dist-packages/"].into_iter();
-        let installed = folders.filter_map(|folder| path.rsplit_once(folder)).map(|(_, within)| within);
         let first = |within: &'a str| within.split('/').find(|part| !part.ends_with(".egg")).unwrap_or(within);
-        match installed.min_by_key(|within| within.len()) {
+        match path_in_installed(&[], path) {
             Some(within) => Some(Library::Installed(first(within))),
             None => versioned_folder(path).map(|within| Library::Stdlib(first(within))),
         }

@@ -124,6 +124,22 @@ fn an_import_of_a_server_does_not_make_one() {
     }
 }
 
+/// A package has the name where an installer put it, and there only.
+#[test]
+fn a_folder_of_the_users_makes_no_server() {
+    let name = |folder: &str, packages: &[&str]| {
+        let text = format!("{PROCESS}{TURN} x2000 poll\n{}run@{folder}/main.py:5 x1\n", expressions(10, 7));
+        let mut profile = profile(&notation::recording(&text), &Additions::default());
+        profile.packages = packages.iter().map(ToString::to_string).collect();
+        verdict(&profile).reason.name()
+    };
+    assert_eq!(name("/home/me/uvicorn", &[]), "waiting");
+    assert_eq!(name("/env/lib/python3.13/site-packages/shop/uvicorn", &[]), "waiting");
+    assert_eq!(name("/env/lib/python3.13/site-packages/uvicorn", &[]), "no single cause");
+    assert_eq!(name("/home/me/lib/uvicorn", &["/home/me/lib/uvicorn"]), "no single cause");
+    assert_eq!(name("/home/me/lib/shop/uvicorn", &["/home/me/lib/shop"]), "waiting");
+}
+
 #[test]
 fn who_waits_for_an_answer_does_not_wait_for_work() {
     // `subprocess.run` asks the same selector as a server does.

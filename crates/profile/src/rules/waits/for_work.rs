@@ -12,6 +12,7 @@ use crate::rules::waits::pauses::recorded_ns;
 use crate::rules::waits::short::ShortWaits;
 use crate::tables::own_code::event_loop::EventLoop;
 use crate::tables::own_code::own_code;
+use crate::tables::owner::path_in_installed;
 use crate::tables::profile::{FrameKind, Function, Home, Node, NodeIndex, Profile, SampleGroup};
 use crate::tables::table::TableIndex;
 use crate::words::figures::share;
@@ -103,23 +104,23 @@ const LOOPS_OF_SERVERS: [Functions; 6] = [
 const SELECTING: [Functions; 1] =
     [("/selectors.py", &["SelectSelector.select", "_PollLikeSelector.select", "EpollSelector.select"])];
 
-/// A program that ran one of them is a server. One that only imports them is none.
+/// A program that ran one of them is a server. One that only imports them is none. Each begins with the package as it is installed.
 const SERVERS: [&str; 15] = [
-    "/uvicorn/",
-    "/hypercorn/",
-    "/daphne/",
-    "/granian/",
-    "/gunicorn/",
-    "/sanic/",
-    "/aiohttp/web",
-    "/tornado/httpserver.py",
-    "/tornado/tcpserver.py",
-    "/websockets/asyncio/server.py",
-    "/grpc/aio/_server.py",
-    "/gevent/baseserver.py",
-    "/gevent/pywsgi.py",
-    "/aiosmtpd/",
-    "/trio/_highlevel_serve_listeners.py",
+    "uvicorn/",
+    "hypercorn/",
+    "daphne/",
+    "granian/",
+    "gunicorn/",
+    "sanic/",
+    "aiohttp/web",
+    "tornado/httpserver.py",
+    "tornado/tcpserver.py",
+    "websockets/asyncio/server.py",
+    "grpc/aio/_server.py",
+    "gevent/baseserver.py",
+    "gevent/pywsgi.py",
+    "aiosmtpd/",
+    "trio/_highlevel_serve_listeners.py",
 ];
 const SERVING: [Functions; 2] = [
     (
@@ -237,7 +238,7 @@ impl ForWork {
 fn is_server(profile: &Profile) -> bool {
     let serves = |function: &Function| {
         let Some(path) = path_of(profile, function) else { return false };
-        is_of_server(path) || is_one_of(&SERVING, path, &function.name)
+        is_of_server(profile, path) || is_one_of(&SERVING, path, &function.name)
     };
     let serving: Vec<bool> = profile.functions.iter().map(serves).collect();
     let runs = |(node, row): (NodeIndex, &Node)| {
@@ -280,8 +281,10 @@ fn awaits(profile: &Profile, event_loop: &EventLoop, leaf: Option<NodeIndex>, is
     }
 }
 
-fn is_of_server(path: &str) -> bool {
-    SERVERS.iter().any(|part| path.contains(part))
+/// A folder of the user's may have any name.
+fn is_of_server(profile: &Profile, path: &str) -> bool {
+    let installed = path_in_installed(&profile.packages, path);
+    installed.is_some_and(|path| SERVERS.iter().any(|begin| path.starts_with(begin)))
 }
 
 /// Of the code of a server's module, and of what it calls while it is imported. One that was started, as by `python -m uvicorn`, is not imported.
@@ -289,7 +292,7 @@ fn is_import(profile: &Profile, node: NodeIndex) -> bool {
     let functions = profile.stack(Some(node)).map(|frame| profile.function_of(frame));
     let mut python = functions.filter_map(|function| Some((path_of(profile, function)?, &function.name)));
     let module = python.find(|(_, name)| *name == "<module>");
-    module.is_some_and(|(path, _)| is_of_server(path))
+    module.is_some_and(|(path, _)| is_of_server(profile, path))
         && python.next().is_some_and(|(path, _)| path.starts_with(IMPORTLIB))
 }
 
