@@ -97,7 +97,7 @@ fn an_event_loop_waits_for_work_in_a_server_only() {
         expect![[r#"
             no single cause: the largest expression has 9.9 %, the ten largest 98.6 % of 114 ms CPU
             next: f1 (app.py) has 9.9 % with what it calls (genba report --by function --sort total)
-            waited for work: 3.20 s of all threads' 3.31 s, in app.py:9 <module> 96.6 % (genba tree --weight wall)
+            waited for work: 3.20 s of all threads' 3.31 s, in app.py:9 <module> 96.6 % (genba tree --weight wall), or for what requests await (genba trace tells)
         "#]],
     );
 }

@@ -106,6 +106,8 @@ pub(super) struct Facts {
     pub for_work: HashMap<Option<FrameIndex>, Waits>,
     /// Where they are.
     pub is_server: bool,
+    /// Some waits for work were those of an event loop.
+    pub in_event_loop: bool,
     pub gc_cpu_ns: u64,
     pub gc: HashMap<SetOff, u64>,
     /// Wall time of threads that had work: running, or waiting for the GIL or a CPU.
@@ -147,6 +149,7 @@ impl Facts {
         facts.in_queue_ns = short_waits.in_queue_ns();
         let apart = ForWork::set_apart(profile, &short_waits);
         facts.is_server = apart.as_ref().is_some_and(|for_work| for_work.is_server);
+        facts.in_event_loop = apart.as_ref().is_some_and(ForWork::has_event_loop);
         let is_for_work = |group: &SampleGroup, state: State| {
             apart.as_ref().is_some_and(|for_work| for_work.is(profile, group, state))
         };

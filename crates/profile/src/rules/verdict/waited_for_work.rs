@@ -19,6 +19,8 @@ pub struct WaitedForWork {
     pub threads: u64,
     /// An event loop of the program's waits for work, too.
     pub is_server: bool,
+    /// Some of it was the wait of an event loop, which waits for what requests await, too.
+    pub in_event_loop: bool,
     /// With the wall time of each, the longest first.
     pub places: Vec<(Option<FrameIndex>, u64)>,
 }
@@ -32,7 +34,7 @@ impl WaitedForWork {
         places.sort_unstable_by_key(|(frame, wall_ns)| (Reverse(*wall_ns), *frame));
         places.truncate(PLACES_MAX);
         let threads = facts.for_work.values().flat_map(|wait| &wait.threads).collect::<foldhash::HashSet<_>>();
-        let (threads, is_server) = (threads.len() as u64, facts.is_server);
-        (wall_ns > 0).then_some(WaitedForWork { wall_ns, whole_ns, threads, is_server, places })
+        let (threads, is_server, in_event_loop) = (threads.len() as u64, facts.is_server, facts.in_event_loop);
+        (wall_ns > 0).then_some(WaitedForWork { wall_ns, whole_ns, threads, is_server, in_event_loop, places })
     }
 }

@@ -379,7 +379,8 @@ impl Words<'_> {
             let before = if position == 0 { ", in " } else { ", " };
             line = line.and(before).then(self.name(*frame)).and(format!(" {} %", percent(*part_ns, *whole_ns)));
         }
-        line.and(" (genba tree --weight wall)")
+        let awaited = if waited.in_event_loop { ", or for what requests await (genba trace tells)" } else { "" };
+        line.and(format!(" (genba tree --weight wall){awaited}"))
     }
 
     /// `allocations: app.py:6 load   bytes(n)  allocates 19.9 GB ± 120 MB, 100 kB each time (99.5 % of all allocated bytes)`

@@ -139,6 +139,8 @@ const FOR_WORK_MIN: f64 = 0.05;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Awaits {
     Work,
+    /// In the event loop of a server, which waits for work and for all that its requests wait for.
+    Event,
     /// Of a thread that a library began, where it only sleeps or waits to be called.
     Call,
     /// Of a thread without Python.
@@ -215,6 +217,11 @@ impl ForWork {
         found
     }
 
+    /// Whether some of it was the wait of an event loop, which may have been for what a request awaited.
+    pub fn has_event_loop(&self) -> bool {
+        self.stacks.values().any(|awaits| *awaits == Awaits::Event)
+    }
+
     /// Whether a wait of this thread with this stack, in that state, is one for work.
     pub fn is(&self, profile: &Profile, group: &SampleGroup, state: State) -> bool {
         if !state.is_waiting() {
@@ -227,7 +234,7 @@ impl ForWork {
         let thread = &profile.threads[group.thread];
         let is_main = thread.tid == profile.processes[thread.process].pid;
         match self.stacks.get(&group.node) {
-            Some(Awaits::Work) => true,
+            Some(Awaits::Work | Awaits::Event) => true,
             Some(Awaits::Call) => !is_main && call.is_some_and(is_rest),
             Some(Awaits::Native) => !is_main && call.is_some_and(|call| is_rest(call) || is_for_an_event(call)),
             _ => matches!(call, Some(Sysno::accept | Sysno::accept4)),
@@ -259,7 +266,8 @@ fn awaits(profile: &Profile, event_loop: &EventLoop, leaf: Option<NodeIndex>, is
         let path = path_of(profile, function)?;
         let is_in = |functions: &[Functions]| is_one_of(functions, path, &function.name);
         let is_idle = |(worker, queue): &(Functions, &str)| is_in(&[*worker]) && called.ends_with(queue);
-        let is_loop = is_in(&LOOPS) || is_server && is_in(&LOOPS_OF_SERVERS) || WORKERS.iter().any(is_idle);
+        let is_event_loop = is_server && is_in(&LOOPS_OF_SERVERS);
+        let is_loop = is_in(&LOOPS) || is_event_loop || WORKERS.iter().any(is_idle);
         called = path;
         let is_helper = HELPERS.iter().any(|end| path.ends_with(end));
         let waits_for_child = path.ends_with(CHILDREN);
@@ -269,12 +277,12 @@ fn awaits(profile: &Profile, event_loop: &EventLoop, leaf: Option<NodeIndex>, is
         let is_own_loop = is_selecting && !passes_on && !is_in(&LOOPS_OF_SERVERS) && own.frames.contains(&frame);
         is_selecting = is_in(&SELECTING);
         match is_in(&PARENTS) || is_own_loop || is_loop && !is_for_child {
-            true => Some(true),
-            false => (!passes_on).then_some(false),
+            true => Some(if is_event_loop { Awaits::Event } else { Awaits::Work }),
+            false => (!passes_on).then_some(Awaits::SomethingElse),
         }
     });
     match waits {
-        Some(true) => Awaits::Work,
+        Some(waits @ (Awaits::Work | Awaits::Event)) => waits,
         _ if own.deepest.is_none() => Awaits::Native,
         _ if own.frames.is_empty() && !is_task(profile, leaf) => Awaits::Call,
         _ => Awaits::SomethingElse,
