@@ -7,6 +7,7 @@ use genba_profile::paint::Paint;
 use genba_profile::reading::Reading;
 use genba_profile::report::{By, Options, Sort, report, text};
 use genba_profile::tree;
+use genba_profile::verdict::verdict;
 
 fn check(recording: &str, options: Options, expected: Expect) {
     let reading = Reading::of(profile(&notation::recording(recording), &Additions::default()));
@@ -316,4 +317,27 @@ fn the_loops_own_work_is_a_row_of_its_own() {
              20.0 %  48.0 ms  app.py:12 main (columns 5 to 9)
         "#]],
     );
+}
+
+/// No expression is large beside the loop, which is none.
+#[test]
+fn a_loop_that_has_more_than_any_expression_is_told_under_each_reason_of_size() {
+    let base = "/usr/lib/python3.13/asyncio";
+    let run_once = format!("<module>@app.py:30[0-9] > BaseEventLoop._run_once@{base}/base_events.py:700");
+    let given = format!("{run_once} > Handle._run@{base}/events.py:87");
+    let told = |expressions: u32, samples: u32| {
+        let tasks = (1..=expressions).map(|line| format!("{given} > f{line}@app.py:{line}[4-9] x{samples}\n"));
+        let text = format!("process 7 3.13.0\n{run_once} x300\n{}", tasks.collect::<String>());
+        let profile = profile(&notation::recording(&text), &Additions::default());
+        let verdict = verdict(&profile);
+        let details = verdict.said(&profile).details;
+        let advice = details.iter().map(ToString::to_string).find(|detail| detail.contains("event loop itself"));
+        (verdict.reason.name(), advice)
+    };
+    let line = |share: &str| {
+        Some(format!("{share} % is the event loop itself (asyncio): fewer and larger reads, writes and callbacks"))
+    };
+    assert_eq!(told(20, 10), ("spread", line("60.0")));
+    assert_eq!(told(1, 250), ("one place", line("54.5")));
+    assert_eq!(told(1, 350), ("one place", None));
 }

@@ -217,16 +217,24 @@ impl Finder<'_> {
                 self.larger_place(native_cpu_ns).filter(|advice| !is_named(advice)).into_iter().collect()
             }
             Reason::NoSingleCause { largest_ns, .. } => {
-                let loop_cpu_ns = self.facts.loop_cpu_ns;
-                let of_loop = (loop_cpu_ns > largest_ns).then_some(Advice::FewerLargerCallbacks { loop_cpu_ns });
                 let next = widest_function(self.profile);
                 let next = next.map(|(function, total_cpu_ns)| Advice::LookAt { function, total_cpu_ns });
-                of_loop.into_iter().chain(next).collect()
+                self.of_loop(largest_ns).into_iter().chain(next).collect()
+            }
+            Reason::Spread { largest_ns, .. } => self.of_loop(largest_ns).into_iter().collect(),
+            Reason::OnePlace { .. } | Reason::OneLine { .. } | Reason::OneFunction { .. } => {
+                self.lead(reason).and_then(|lead| self.of_loop(lead.part_ns)).into_iter().collect()
             }
             Reason::TooShort { wall_ns, .. } if wall_ns < TIME_NS_MIN => vec![Advice::RunLonger],
             Reason::TooShort { .. } => vec![Advice::TickMoreOften],
             _ => Vec::new(),
         }
+    }
+
+    /// The event loop is no expression: where it has more than the largest that the verdict tells, it is told beside.
+    fn of_loop(&self, largest_ns: u64) -> Option<Advice> {
+        let loop_cpu_ns = self.facts.loop_cpu_ns;
+        (loop_cpu_ns > largest_ns).then_some(Advice::FewerLargerCallbacks { loop_cpu_ns })
     }
 
     /// Chance may lift a reason over the share that it begins at, and hide a place that holds more: both are said.
