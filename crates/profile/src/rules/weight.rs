@@ -223,8 +223,8 @@ fn choose_of_import(profile: &Profile) -> Choice {
 }
 
 /// CPU, or wall for a program that mostly waited: in less than half of the wall time that was
-/// recorded, added up over its threads, did any of them have work to do. Waits shorter than a tick are not work. Time
-/// without a CPU on a busy machine is not work either. What passed before the first process was
+/// recorded did its threads have work to do, added up without their waits for the GIL: another thread works then. Waits shorter than a tick are
+/// not work. Time without a CPU on a busy machine is not work either. What passed before the first process was
 /// recorded, in pauses and after `--duration` is no waiting. Nor are waits for work (`ForWork`), where there is enough besides.
 pub fn choose(profile: &Profile) -> Choice {
     if profile.is_imported() {

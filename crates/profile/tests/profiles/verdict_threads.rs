@@ -47,6 +47,28 @@ fn threads_that_wait_for_the_interpreter_three_tenths_of_the_time() {
     );
 }
 
+/// While one waits for the interpreter another one has it: the two do not work for twice as long.
+#[test]
+fn bursts_of_threads_that_wait_for_each_other_are_not_added_up() {
+    // All threads are there for the same 1.28 s; the notation has one after the other.
+    let name = |threads: [&str; 5]| {
+        let stacks = threads.iter().zip(8..).map(|(stacks, tid)| format!("thread {tid} worker\n{stacks}"));
+        let text = format!("{PROCESS}{}", stacks.collect::<String>());
+        let mut profile = profile(&notation::recording(&text), &Additions::default());
+        profile.span_ns = 1_280_000_000;
+        verdict(&profile).reason.name()
+    };
+    let main = "main@app.py:1[4-9] x800 poll\n";
+    // Four work for 50 samples of 800 each, one after the other.
+    let burst = "work@app.py:2[4-9] x100 gil\nwork@app.py:2[4-9] x50\nrest@app.py:3[4-9] x650 poll\n";
+    assert_eq!(name([main, burst, burst, burst, burst]), "waiting");
+    let long = "work@app.py:2[4-9] x350 gil\nwork@app.py:2[4-9] x125\nrest@app.py:3[4-9] x325 poll\n";
+    assert_eq!(name([main, long, long, long, long]), "GIL");
+    // Whoever holds it sleeps, and the others have work all the time.
+    let held = "work@app.py:2[4-9] x740 gil\nwork@app.py:2[4-9] x60\n";
+    assert_eq!(name(["held@app.py:1[4-9] x800 asleep\n", held, held, main, main]), "GIL");
+}
+
 #[test]
 fn threads_without_python_from_three_tenths() {
     let native = |count: usize| format!("{PROCESS}{}thread 8 pool\ndgemm[libblas.so] x{count}\n", expressions(7, 10));

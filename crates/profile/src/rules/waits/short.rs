@@ -14,7 +14,7 @@ use std::str::FromStr;
 use syscalls::x86_64::Sysno;
 
 use crate::tables::owner::Owner;
-use crate::tables::profile::{Home, NodeIndex, Profile, SampleGroup, ThreadIndex};
+use crate::tables::profile::{Home, NodeIndex, ProcessIndex, Profile, SampleGroup, ThreadIndex};
 use genba_format::state::State;
 
 #[derive(Debug, Default)]
@@ -22,6 +22,7 @@ pub struct ShortWaits {
     /// By the group's place in `Profile::samples`.
     groups: HashMap<usize, ShortWait>,
     threads: HashMap<ThreadIndex, Sums>,
+    working_ns: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +85,7 @@ impl ShortWaits {
             let state = State::InSystemCall(call.id() as u32, None);
             (wall_ns > 0).then_some((index, ShortWait { wall_ns, state }))
         });
-        ShortWaits { groups: groups.collect(), threads }
+        ShortWaits { groups: groups.collect(), working_ns: working_ns(profile, &threads), threads }
     }
 
     /// Of the group at this place in `Profile::samples`.
@@ -92,15 +93,28 @@ impl ShortWaits {
         self.groups.get(&index).copied()
     }
 
-    /// How long threads had work to do, added up, as if there had always been a CPU for them.
+    /// How long the processes had work to do, added up, as if there had always been a CPU for it.
     pub fn working_ns(&self) -> u64 {
-        self.threads.values().map(Sums::working_ns).fold(0, u64::saturating_add)
+        self.working_ns
     }
 
     /// How long threads were ready to run and had no CPU.
     pub fn in_queue_ns(&self) -> u64 {
         self.threads.values().filter_map(Sums::in_queue_ns).fold(0, u64::saturating_add)
     }
+}
+
+/// While a thread waits for the GIL another one holds it and works, so that these waits are not added up. A process works for as long as any of its
+/// threads, though, which may have waited for one that held the GIL and slept, or had no CPU.
+fn working_ns(profile: &Profile, threads: &HashMap<ThreadIndex, Sums>) -> u64 {
+    let mut processes: HashMap<ProcessIndex, (u64, u64)> = HashMap::default();
+    for (thread, sums) in threads {
+        let (together_ns, longest_ns) = processes.entry(profile.threads[*thread].process).or_default();
+        *together_ns = together_ns.saturating_add(sums.working_ns(0));
+        *longest_ns = (*longest_ns).max(sums.working_ns(sums.gil_ns));
+    }
+    let longer = processes.into_values().map(|(together_ns, longest_ns)| together_ns.max(longest_ns));
+    longer.fold(0, u64::saturating_add)
 }
 
 impl Sums {
@@ -136,14 +150,15 @@ impl Sums {
         part(left_ns, self.blocking_idle_ns, idle_ns).min(self.blocking_ns)
     }
 
-    fn working_ns(&self) -> u64 {
+    /// `gil_ns`: what of its waits for the GIL counts as work.
+    fn working_ns(&self, gil_ns: u64) -> u64 {
         let Some(in_queue_ns) = self.in_queue_ns() else {
-            return self.running_ns.saturating_add(self.gil_ns).saturating_add(self.seen_in_queue_ns);
+            return self.running_ns.saturating_add(gil_ns).saturating_add(self.seen_in_queue_ns);
         };
         let running_ns =
             self.running_ns.saturating_sub(self.in_queue_while_running_ns()).saturating_sub(self.short_waits_ns());
         let with_cpu_ns = self.all_ns.saturating_sub(in_queue_ns);
-        let work_ns = running_ns.saturating_add(self.cpu_in_queue_ns()).saturating_add(self.gil_ns);
+        let work_ns = running_ns.saturating_add(self.cpu_in_queue_ns()).saturating_add(gil_ns);
         part(self.all_ns, work_ns, with_cpu_ns).min(self.all_ns)
     }
 }
