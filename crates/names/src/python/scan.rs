@@ -27,14 +27,7 @@ pub(crate) fn scan<'a>(
         let _ = scan.module(place, name);
     }
     scan.slot_tables(&named);
-    for &(place, _) in &named {
-        if scan.owned.contains(&place) {
-            continue;
-        }
-        if let Some(method) = scan.method(place) {
-            scan.claim(method.function, None, Role::Method(method.name.to_owned()));
-        }
-    }
+    scan.lone_methods(&named);
     scan.claims.into_names()
 }
 
@@ -43,6 +36,7 @@ const TABLE_ENTRIES_MAX: u64 = 4096;
 const METHOD_BYTES: u64 = 32;
 const GETSET_BYTES: u64 = 40;
 const SLOT_BYTES: u64 = 16;
+const METH_FASTCALL: u64 = 0x80;
 
 struct Scan<'s, 'a> {
     image: &'s Image<'a>,
@@ -57,6 +51,8 @@ struct Scan<'s, 'a> {
 struct Method<'a> {
     name: &'a str,
     function: Option<u64>,
+    /// By its name or its calling convention: programs have tables of texts, functions and small numbers of their own.
+    is_surely_pythons: bool,
 }
 
 impl<'a> Scan<'_, 'a> {
@@ -198,6 +194,35 @@ impl<'a> Scan<'_, 'a> {
         }
     }
 
+    /// Method entries to which no type and no module points, in runs of one behind the other.
+    fn lone_methods(&mut self, named: &[(u64, &'a str)]) {
+        let mut next = 0;
+        let mut run = Vec::new();
+        for &(place, _) in named {
+            if self.owned.contains(&place) {
+                continue;
+            }
+            let Some(method) = self.method(place) else {
+                continue;
+            };
+            if place != next {
+                self.claim_lone_methods(std::mem::take(&mut run));
+            }
+            run.push(method);
+            next = place + METHOD_BYTES;
+        }
+        self.claim_lone_methods(run);
+    }
+
+    /// Outside of the interpreter, a run in which nothing is surely Python's is left out.
+    fn claim_lone_methods(&mut self, run: Vec<Method<'a>>) {
+        if self.type_type.is_some() || run.iter().any(|method| method.is_surely_pythons) {
+            for method in run {
+                self.claim(method.function, None, Role::Method(method.name.to_owned()));
+            }
+        }
+    }
+
     fn module_slots(&self, table: Option<u64>) -> Option<Vec<(Option<u64>, &'static str)>> {
         let mut functions = Vec::new();
         let Some(table) = table else {
@@ -245,7 +270,7 @@ impl<'a> Scan<'_, 'a> {
             return None;
         }
         self.pointer(entry + 24)?;
-        Some(Method { name, function })
+        Some(Method { name, function, is_surely_pythons: flags & METH_FASTCALL != 0 || name.starts_with("__") })
     }
 
     /// The getters and setters of a `PyGetSetDef` table.

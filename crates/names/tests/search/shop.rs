@@ -40,12 +40,30 @@ fn every_function_has_the_name_that_its_tables_give() {
             1400 shop.Basket.apples.__get__ (method table)
             1410 shop.Basket.weigh (method table)
             1430 shop.Basket.__getitem__ (method table)
-            1460 loose_end (method table)
+            1460 -
             1470 shop.Till.__repr__ (method table)
             1490 shop.open (method table)
             14c0 PyInit_shop (dynamic symbols)
         "#]],
     );
+}
+
+/// A table of a program's own may look like methods: `{"input_file", run_job, 1, "file to read"}`.
+#[test]
+fn a_method_that_no_type_and_no_module_has_needs_a_sign_of_pythons() {
+    let entry = |flags: u64| [0x1460_u64.to_le_bytes(), flags.to_le_bytes()].concat();
+    let at = SHOP.windows(16).position(|window| window == entry(8)).unwrap();
+    let named = |flags: u64| {
+        let mut changed = SHOP.to_vec();
+        changed[at..at + 16].copy_from_slice(&entry(flags));
+        Names::new(&changed, None, &[]).unwrap().name_of(0x1460).map(|found| found.name)
+    };
+    for small_number in [1, 3, 4, 8] {
+        assert_eq!(named(small_number), None);
+    }
+    for calling_convention in [0x80, 0x82] {
+        assert_eq!(named(calling_convention).as_deref(), Some("loose_end"));
+    }
 }
 
 #[test]
