@@ -27,12 +27,34 @@ pub(crate) fn demangled(raw: &str) -> Option<Demangled> {
 }
 
 fn cpp(raw: &str) -> Option<(String, String)> {
-    let symbol = cpp_demangle::Symbol::new(raw).ok()?;
+    let symbol = cpp_demangle::Symbol::new(raw).ok().or_else(|| without_types(raw))?;
     let bare = cpp_demangle::DemangleOptions::new().no_params().no_return_type();
     let full = symbol.demangle().ok()?;
     let short = symbol.demangle_with_options(&bare).unwrap_or_else(|_| full.clone());
+    let short = without_qualifiers(&short).to_owned();
     // What Cython compiled as C++ has a name of each.
     Some((compiled_python::name_of(&short).unwrap_or(short), full))
+}
+
+/// The name alone, where the types that follow are written in a way that is not known. It is the shortest beginning that is a whole name.
+fn without_types(raw: &str) -> Option<cpp_demangle::Symbol<&str>> {
+    const ENDS_MAX: usize = 64;
+    let ends = raw.bytes().enumerate().filter(|(_, letter)| *letter == b'E').take(ENDS_MAX);
+    let mut beginnings = ends.filter_map(|(at, _)| raw.get(..=at));
+    beginnings.find_map(|name| cpp_demangle::Symbol::new(name).ok())
+}
+
+/// `Loader::call &&`: for which objects a method is.
+fn without_qualifiers(name: &str) -> &str {
+    let mut name = name;
+    while let Some(rest) = [" &&", " &", " const"].iter().find_map(|end| name.strip_suffix(end)) {
+        // A conversion's type is its name: `A::operator B const &`.
+        if rest.contains("operator ") {
+            break;
+        }
+        name = rest;
+    }
+    name
 }
 
 /// `solve<std::vector<double, std::allocator<double>>, 3>` → `solve<…>`. A `<` that begins a name (`<T as Trait>::f`) and
@@ -99,6 +121,23 @@ mod tests {
             "solve<…> = void solve<std::vector<double, std::allocator<double> >, 3>(std::vector<double, std::allocator<double> >&)",
         );
         check("_ZN12_GLOBAL__N_14stepEi", "(anonymous namespace)::step = (anonymous namespace)::step(int)");
+    }
+
+    #[test]
+    fn methods_for_some_objects_only_have_their_plain_names() {
+        check("_ZNO6Loader5plainEv", "Loader::plain = Loader::plain() &&");
+        check("_ZNKR6Loader5plainEv", "Loader::plain = Loader::plain() const &");
+        check("_ZNK6Loader5plainEv", "Loader::plain = Loader::plain() const");
+        check("_ZN6LoaderaaERKS_", "Loader::operator&& = Loader::operator&&(Loader const&)");
+    }
+
+    /// GCC's form of `std::is_void<T>::value` in a type.
+    #[test]
+    fn a_name_whose_types_are_not_known_is_read_without_them() {
+        check(
+            "_ZNO6Loader4callImRFmmEEENSt9enable_ifIXntsrSt7is_voidIT_E5valueES5_E4typeEOT0_",
+            "Loader::call<…> = Loader::call<unsigned long, unsigned long (&)(unsigned long)> &&",
+        );
     }
 
     #[test]
