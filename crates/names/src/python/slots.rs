@@ -231,8 +231,17 @@ const NUMBERED: [&str; 78] = [
 ];
 
 fn by_c_name(c_name: &str) -> Option<Slot> {
+    all().find(|slot| slot.c_name == c_name)
+}
+
+fn all() -> impl Iterator<Item = Slot> {
     let in_tables = TYPE_TABLES.iter().flat_map(|(_, entries)| entries.iter().flatten().copied());
-    TYPE_SLOTS.iter().map(|&(_, slot)| slot).chain(in_tables).find(|slot| slot.c_name == c_name)
+    TYPE_SLOTS.iter().map(|&(_, slot)| slot).chain(in_tables)
+}
+
+/// What each slot is called in C and in Python.
+pub(crate) fn words() -> impl Iterator<Item = (&'static str, &'static str)> {
+    all().map(|slot| (slot.c_name, slot.word()))
 }
 
 #[cfg(test)]

@@ -1,16 +1,48 @@
 //! Names of functions that were Python and became C: mypyc's and Cython's, as their authors wrote them.
 //! Owns: how these two spell `module.Class.function` as one word. Never: guesses; a name that does not parse as a whole stays as it is.
 
+use crate::python::slots;
+
 /// None: neither of the two made it.
 pub(crate) fn name_of(raw: &str) -> Option<String> {
     if let Some(rest) = raw.strip_prefix("CPyDef_") {
         return mypyc(rest);
     }
+    let rest = raw.strip_prefix("__pyx_")?;
     // A `def` is one function, or a wrapper and the function; a `cdef` has no number before its name.
-    if let Some(rest) = raw.strip_prefix("__pyx_pw_").or_else(|| raw.strip_prefix("__pyx_pf_")) {
-        return cython(rest, true);
+    if let Some(rest) = rest.strip_prefix("pw_") {
+        return cython(rest, Numbered::Always);
     }
-    cython(raw.strip_prefix("__pyx_f_")?, false)
+    if let Some(rest) = rest.strip_prefix("pf_") {
+        return cython(rest, Numbered::ButTheFirst);
+    }
+    if let Some(rest) = rest.strip_prefix("f_") {
+        return cython(rest, Numbered::Never);
+    }
+    match rest.strip_prefix("specialmethod_") {
+        Some(wrapper) => name_of(wrapper),
+        None => cython_s_slot(rest),
+    }
+}
+
+/// What Cython puts into a class's slots and properties: `mp_subscript_4test_1A`'s last name has no length.
+fn cython_s_slot(rest: &str) -> Option<String> {
+    const ACCESSORS: [(&str, &str); 2] = [("getprop", "__get__"), ("setprop", "__set__")];
+    let (kind, word) = ACCESSORS
+        .into_iter()
+        .chain(slots::words())
+        .find(|(kind, _)| behind_word(rest, kind).is_some_and(|behind| behind.starts_with(is_digit)))?;
+    let owner = cython(behind_word(rest, kind)?, Numbered::Never)?;
+    // Helpers of slots, and classes of Cython's own.
+    (!owner.contains("__pyx_") && !owner.ends_with("_maybe_call_slot")).then(|| format!("{owner}.{word}"))
+}
+
+fn behind_word<'a>(rest: &'a str, word: &str) -> Option<&'a str> {
+    rest.strip_prefix(word)?.strip_prefix('_')
+}
+
+fn is_digit(letter: char) -> bool {
+    letter.is_ascii_digit()
 }
 
 /// `mypy___build___load_graph`: a dot is `___`, and `___` itself `___3_`.
@@ -42,21 +74,41 @@ fn mypyc(rest: &str) -> Option<String> {
     (parts.len() > 1 && parts.iter().all(|part| !part.is_empty())).then(|| parts.join("."))
 }
 
+/// Whether a function's name stands behind its running number in its module, class or function.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Numbered {
+    Never,
+    Always,
+    /// `1A_first`: then it cannot always be told whether a number is a length or a running number.
+    ButTheFirst,
+}
+
 /// `6uvloop_4loop_8UVStream_11write`: each name of a module or class behind its length, the function's behind a running number.
-fn cython(rest: &str, is_numbered: bool) -> Option<String> {
+fn cython(rest: &str, numbered: Numbered) -> Option<String> {
     let mut parts: Vec<&str> = Vec::new();
     let mut rest = rest;
     while let Some((name, behind)) = behind_its_length(rest) {
-        if is_numbered && !behind.starts_with(|letter: char| letter.is_ascii_digit()) {
-            break;
+        if !behind.starts_with(is_digit) {
+            match numbered {
+                Numbered::Never => {}
+                Numbered::Always => break,
+                // Modules come first. The names of classes begin with capitals, those of the functions below properties with `__`.
+                Numbered::ButTheFirst => {
+                    let is_scope = parts.is_empty() || name.starts_with(char::is_uppercase) || behind.starts_with("__");
+                    if !is_scope {
+                        return None;
+                    }
+                }
+            }
         }
         parts.push(name);
         rest = behind;
     }
-    let function = if is_numbered { rest.trim_start_matches(|letter: char| letter.is_ascii_digit()) } else { rest };
+    let function = if numbered == Numbered::Never { rest } else { rest.trim_start_matches(is_digit) };
     let has_number = function.len() < rest.len();
-    parts.push(function);
-    (parts.len() > 1 && has_number == is_numbered && !function.is_empty()).then(|| parts.join("."))
+    let fits = has_number == (numbered == Numbered::Always) || numbered == Numbered::ButTheFirst;
+    parts.push(function.strip_prefix("__pyx_lambda_funcdef_").unwrap_or(function));
+    (parts.len() > 1 && fits && !function.is_empty()).then(|| parts.join("."))
 }
 
 /// `4loop_8UVStream_11write` → `loop` and `8UVStream_11write`.
@@ -101,6 +153,32 @@ mod tests {
         check("__pyx_pw_99test_1f", "not one of them");
         check("__pyx_pw_", "not one of them");
         check("__pyx_pw_4tést_1f", "not one of them");
-        check("__pyx_tp_dealloc_4test_A", "not one of them");
+        check("__pyx_pw_4test_1A_3fun_2__pyx_lambda_funcdef_lambda", "test.A.fun.lambda");
+        check("__pyx_gb_4test_6generator", "not one of them");
+    }
+
+    #[test]
+    fn the_first_function_of_a_scope_has_no_number() {
+        check("__pyx_pf_4test_first", "test.first");
+        check("__pyx_pf_4test_1A_first", "test.A.first");
+        check("__pyx_pf_4test_1A___init__", "test.A.__init__");
+        check("__pyx_pf_4test_1A_4prop___get__", "test.A.prop.__get__");
+        check("__pyx_pf_4test_1A_4prop_2__set__", "test.A.prop.__set__");
+        // `inner` in `meth`, or the fourth function, `meth_inner`.
+        check("__pyx_pf_4test_1A_4meth_inner", "not one of them");
+        check("__pyx_pf_4test_2meth_inner", "test.meth_inner");
+    }
+
+    #[test]
+    fn cython_s_slots() {
+        check("__pyx_mp_subscript_4test_A", "test.A.__getitem__");
+        check("__pyx_nb_add_4test_A", "test.A.__add__");
+        check("__pyx_tp_dealloc_6uvloop_4loop_A", "uvloop.loop.A.tp_dealloc");
+        check("__pyx_getprop_4test_1A_prop", "test.A.prop.__get__");
+        check("__pyx_setprop_4test_1A_prop", "test.A.prop.__set__");
+        check("__pyx_specialmethod___pyx_pw_4test_1A_15__next__", "test.A.__next__");
+        check("__pyx_nb_add_4test_A_maybe_call_slot", "not one of them");
+        check("__pyx_tp_new_vectorcall_4test_A", "not one of them");
+        check("__pyx_tp_dealloc_4test___pyx_scope_struct__gen", "not one of them");
     }
 }
