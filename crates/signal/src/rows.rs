@@ -10,8 +10,11 @@ const STRETCH_BYTES: u64 = 64;
 const STRETCHES: usize = 4096;
 /// Rows looked at from a stretch's first one on.
 const STRETCH_ROWS_MAX: usize = 32;
+/// Of a rule: the CFA offset has more than 16 bits.
+const LARGE: u32 = 1 << 31;
 
-/// How to find the caller's frame; 32 bits: kind 3, CFA offset 16 (units of 8 bytes), rbp slot 13 (CFA - slot, units of 8).
+/// How to find the caller's frame; 32 bits: kind 3, CFA offset 16 (units of 8 bytes), rbp slot 12 (CFA - slot, units of 8), large 1. A large
+/// frame's slot has 4 bits, below 8 more of its CFA offset.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(transparent)]
 pub struct Rule(u32);
@@ -51,10 +54,14 @@ impl Rule {
             return None;
         }
         let (cfa, rbp) = (cfa_offset_bytes as u64 / 8, rbp as u64 / 8);
-        if cfa > 0xffff || rbp > 0x1fff {
+        let above = if cfa <= 0xffff && rbp <= 0xfff {
+            (rbp as u32) << 19
+        } else if cfa <= 0xff_ffff && rbp <= 0xf {
+            LARGE | (rbp as u32) << 19 | (cfa as u32 >> 16) << 23
+        } else {
             return None;
-        }
-        Some(Rule(kind as u32 | (cfa as u32) << 3 | (rbp as u32) << 19))
+        };
+        Some(Rule(kind as u32 | (cfa as u32 & 0xffff) << 3 | above))
     }
 
     /// As one number, to be sorted with its place.
@@ -70,12 +77,14 @@ impl Rule {
 
     #[inline(always)]
     pub(crate) const fn cfa_offset_bytes(self) -> u64 {
-        ((self.0 >> 3) as u64 & 0xffff) * 8
+        let above = if self.0 & LARGE == 0 { 0 } else { (self.0 >> 23 & 0xff) << 16 };
+        ((self.0 >> 3 & 0xffff) | above) as u64 * 8
     }
 
     #[inline(always)]
     pub(crate) const fn rbp_below_cfa_bytes(self) -> u64 {
-        (self.0 >> 19) as u64 * 8
+        let bits = if self.0 & LARGE == 0 { 0xfff } else { 0xf };
+        (self.0 >> 19 & bits) as u64 * 8
     }
 
     #[inline(always)]

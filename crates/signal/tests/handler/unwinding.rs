@@ -110,11 +110,27 @@ fn each_reason_to_end_is_told() {
 }
 
 #[test]
+fn frames_may_be_large() {
+    // The largest of the small frames, and of the large ones.
+    for (cfa_bytes, rbp_bytes) in [(0x7_fff8, 0x7ff8), (0x8_0000, 16), (0x9_27e0, 0x78), (0x7ff_fff8, 0x78)] {
+        let (cfa, rbp_at) = (0x8000 + cfa_bytes, 0x8000 + cfa_bytes - rbp_bytes);
+        check(
+            &[rsp(cfa_bytes, Some(rbp_bytes)), Rule::new(RuleKind::Rbp, 16, None).unwrap(), Rule::END],
+            None,
+            &format!("{:x}=1150 {rbp_at:x}=10000000 10000008=1250", cfa - 8),
+            &format!("1010/{cfa:x} 1150/10000010 1250/10000010 Complete"),
+        );
+    }
+    check(&[rsp(0x9_27e0, None), Rule::END], Some(1), "9a7d8=1150", "1010/9a7e0 1150/9a7e0 Complete");
+}
+
+#[test]
 fn rules_that_do_not_fit_are_refused() {
     assert_eq!(Rule::new(RuleKind::Rsp, -8, None), None);
     assert_eq!(Rule::new(RuleKind::Rsp, 12, None), None);
-    assert_eq!(Rule::new(RuleKind::Rsp, 8 << 16, None), None);
-    assert_eq!(Rule::new(RuleKind::Rsp, 8, Some(8 << 13)), None);
+    assert_eq!(Rule::new(RuleKind::Rsp, 8 << 24, None), None);
+    assert_eq!(Rule::new(RuleKind::Rsp, 8, Some(8 << 12)), None);
+    assert_eq!(Rule::new(RuleKind::Rsp, 8 << 16, Some(8 << 4)), None);
 }
 
 #[test]
