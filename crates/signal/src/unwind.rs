@@ -22,6 +22,23 @@ fn trampoline<M: Memory>(memory: &M, pc: u64, is_exact: bool) -> Option<Rule> {
     Rule::new(RuleKind::Rsp, found.cfa_offset_bytes as i64, saved)
 }
 
+/// Whether a word may point to the frames right above: no return address does.
+#[inline(always)]
+const fn is_on_stack(word: u64, cfa: u64) -> bool {
+    const NEAR_BYTES: u64 = 64 << 10;
+    word & 7 == 0 && word.wrapping_sub(cfa) < NEAR_BYTES
+}
+
+/// The unwind data of some code knows of no `push rbp`, as that of a few instructions of CPython 3.14 in uv's builds: the frame pointer lies where
+/// the return address should, and that one a word above.
+#[cold]
+#[inline(never)]
+fn past_pushed_word<M: Memory>(memory: &M, modules: &Modules, cfa: u64, pushed: u64) -> Option<Registers> {
+    let rip = memory.word(Address(cfa)).ok()?;
+    let rule = modules.rule(rip.wrapping_sub(1))?;
+    (rule != Rule::UNKNOWN).then_some(Registers { rip, rsp: cfa.wrapping_add(8), rbp: Some(pushed) })
+}
+
 /// Where a walk stands between two frames.
 pub struct Walk {
     registers: Registers,
@@ -132,6 +149,16 @@ impl Walk {
             Ok(value) => value,
             Err(_) => return Err((here, NativeEnd::Fault)),
         };
+        if is_on_stack(rip, cfa) && modules.rule(rip.wrapping_sub(1)).is_none() {
+            // Of a caller nobody would read the pushed word again (walk_memory.rs).
+            let may_be_pushed = self.exact && kind == RuleKind::Rsp as u32;
+            let caller = if may_be_pushed { past_pushed_word(memory, modules, cfa, rip) } else { None };
+            let Some(caller) = caller else {
+                return Err((here, NativeEnd::NotRising));
+            };
+            self.set_caller(caller);
+            return Ok((NativeFrame { pc: here.pc, cfa: caller.rsp }, Rule::UNKNOWN));
+        }
         self.registers = Registers { rip, rsp: cfa, rbp };
         self.exact = false;
         Ok((here, rule))

@@ -101,6 +101,22 @@ fn a_signal_frame_leads_to_what_was_interrupted() {
 }
 
 #[test]
+fn a_word_of_the_stack_is_no_return_address() {
+    let rbp_based = Rule::new(RuleKind::Rbp, 16, None).unwrap();
+    // The unwind data knows of no `push rbp`: the frame pointer lies in the return address's place, and that one above it.
+    let rules = [rsp(8, None), rbp_based, Rule::END];
+    check(&rules, None, "8000=8100 8008=1150 8108=1250", "1010/8010 1150/8110 1250/8110 Complete");
+    check(&[rsp(8, None), Rule::UNKNOWN], None, "8000=8100 8008=1150", "1010/8008 NotRising");
+    check(&[rsp(8, None)], None, "8000=8100 8008=77", "1010/8008 NotRising");
+    check(&[rsp(8, None)], None, "8000=8100", "1010/8008 NotRising");
+    check(&rules, None, "8000=1050 8008=8100 8010=1150", "1010/8008 1050/8010 NotRising");
+    // Code may begin at any byte, and lie far from the stack.
+    check(&[rsp(8, None)], None, "8000=8101", "1010/8008 8101/8008 NoModule");
+    check(&[rsp(8, None)], None, "8000=7000", "1010/8008 7000/8008 NoModule");
+    check(&[rsp(8, None)], None, "8000=18008", "1010/8008 18008/8008 NoModule");
+}
+
+#[test]
 fn each_reason_to_end_is_told() {
     check(&[rsp(16, None)], None, "", "1010/8010 Fault");
     check(&[rsp(16, None)], None, "8008=77", "1010/8010 77/8010 NoModule");
