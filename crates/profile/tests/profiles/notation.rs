@@ -412,7 +412,8 @@ impl Process {
         if let Some(position) = modules.iter().position(|module| module.path == path) {
             return position as u32;
         }
-        modules.push(proto::Module { path, ..Default::default() });
+        let kind = if name == "anonymous" { 2 } else { 0 };
+        modules.push(proto::Module { path, kind, ..Default::default() });
         modules.len() as u32 - 1
     }
 

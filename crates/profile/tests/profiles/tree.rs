@@ -52,6 +52,24 @@ fn callers_are_never_merged() {
     );
 }
 
+/// A just-in-time compiler's: nobody tells where its functions begin.
+#[test]
+fn generated_code_is_one_function() {
+    check(
+        "process 7 3.13.0 cwd=/app\n f@app.py:3 > !cut > +0x7f0000001234[anonymous] x10\n f@app.py:3 > !cut > +0x7f0000001239[anonymous] x30",
+        Options::default(),
+        expect![[r#"
+            CPython 3.13.0 · 64.0 ms wall · 64.0 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
+            ticks 40 = sampled 40 + dropped 0 + refused 0 · CPU covered 100.0 %
+
+              share      CPU     self     wall     self  path
+            100.0 %  64.0 ms        –  64.0 ms        –  f (app.py:1)
+            100.0 %  64.0 ms        –  64.0 ms        –    (cut)
+            100.0 %  64.0 ms  64.0 ms  64.0 ms  64.0 ms      generated code
+        "#]],
+    );
+}
+
 /// A thread that waits for a CPU tells no C functions. Its stack is that of the same calls in other samples, where these went one way.
 #[test]
 fn a_wait_for_a_cpu_is_in_the_path_of_its_calls() {

@@ -20,6 +20,9 @@ use crate::tables::stored::{Stored, StoredNode, absolute};
 
 /// How the names of inlined functions were found.
 const DEBUG_INFORMATION: &str = "debug information";
+/// The kind of module that stands for memory of no file, and how it is shown.
+const ANONYMOUS: u32 = 2;
+const GENERATED: &str = "[generated code]";
 /// The library of genba, as `genba run` and `genba attach` name it. It wraps functions of libc.
 const OWN_LIBRARY: &str = "genba-agent-";
 
@@ -294,7 +297,7 @@ impl<'a> Stacks<'a> {
         };
         let path = match module.kind {
             1 => "[vdso]".to_string(),
-            2 => "[generated code]".to_string(),
+            ANONYMOUS => GENERATED.to_string(),
             _ => stored_path,
         };
         let full_name = named.map(|found| found.full_name.clone()).filter(|name| !name.is_empty());
@@ -304,6 +307,8 @@ impl<'a> Stacks<'a> {
             }
             None => match known() {
                 Some(name) => (name, Some("IFUNC".to_string())),
+                // Nobody tells where a function of it begins, and the next process has it at another address.
+                None if module.kind == ANONYMOUS => ("generated code".to_string(), None),
                 None => (format!("{}+{:#x}", base_name(&path), row.address), None),
             },
         };
