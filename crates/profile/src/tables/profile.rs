@@ -398,7 +398,7 @@ pub struct SampleGroup {
     /// How often the thread was seen to begin such a wait; 0 for running ones. Samples of one thread in a row are one wait, even
     /// if it ran in between for less than a tick.
     pub waits: u64,
-    /// Of `wall_ns`: while a thread of this process ran on which no Python was ever seen. 0 on such a thread.
+    /// Of `wall_ns`: while a thread of this process ran, or waited for a CPU, on which no Python was ever seen. 0 on such a thread.
     pub beside_native_ns: u64,
 }
 

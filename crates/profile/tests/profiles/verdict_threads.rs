@@ -115,6 +115,20 @@ fn a_library_of_threads_worked_for_whoever_was_in_the_same_library_at_the_same_t
     );
 }
 
+/// On a busy machine a thread is at work while it waits for a CPU.
+#[test]
+fn a_thread_that_waits_for_a_cpu_works_for_whoever_is_in_its_library() {
+    let own = "first@app.py:7[4-9] > dgemm[libblas.so] x100\nsecond@app.py:8[4-9] > dgemm[libblas.so] x25\n";
+    let pool = "thread 8 pool\ndgemm[libblas.so] x90 cpu at=0\ndgemm[libblas.so] x40 wall=5 at=150\ndgemm[libblas.so] x25 at=160\n";
+    check(
+        &format!("{PROCESS}{own}{pool}"),
+        expect![[r#"
+            native threads: 34.2 % of 304 ms CPU is on 1 thread without Python
+             34.2 %   104 ms  libblas.so on 1 thread, for app.py:7 first   (inferred: in the same library at the same time)
+        "#]],
+    );
+}
+
 /// With one thread beside it, chance decides which of the two has more.
 #[test]
 fn whom_the_threads_worked_for_is_no_other_place() {

@@ -172,7 +172,8 @@ fn add_overlaps(stored: &Stored, sums: &mut Sums, group_of_row: &[usize], profil
     let mut native = Spans::default();
     for (start_ns, samples) in samples() {
         for (row, end_ns) in samples.rows().zip(ends_ns(start_ns, samples)) {
-            if row.cpu_quanta > 0 && is_native(row.thread) {
+            // On a busy machine most of the time of its work is a wait for a CPU. A row of a sleep may hold CPU, too: of the work before it.
+            if State::from_stored(row.state).wants_cpu() && is_native(row.thread) {
                 native.add(span(end_ns, &row));
             }
         }
