@@ -220,6 +220,13 @@ impl Facts {
         self.gil_threads.values().filter(|wall_ns| **wall_ns >= self.gil_wait_ns / 100).count()
     }
 
+    /// One thread waited for the GIL for clearly longer than all threads ran or waited for a CPU: meanwhile somebody held it and did neither.
+    pub fn is_gil_kept_in_waits(&self) -> bool {
+        let longest_ns = self.gil_threads.values().copied().max().unwrap_or(0);
+        let at_work_ns = self.wanting_ns.saturating_sub(self.gil_wait_ns);
+        at_work_ns <= longest_ns / 4 * 3
+    }
+
     /// CPU that ran outside of Python.
     pub fn outside_ns(&self) -> u64 {
         self.running.get(&None).copied().unwrap_or(0)

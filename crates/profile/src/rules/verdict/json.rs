@@ -335,6 +335,7 @@ impl<'a> Pages<'a> {
         let only = |kind| AdvicePage { kind, share: None, at: AtPage::default() };
         match advice {
             Advice::ProcessesOrReleaseGil => only("processes_or_release_gil"),
+            Advice::WhoKeepsGil => only("who_keeps_gil"),
             Advice::FreezeAtExit => only("freeze_at_exit"),
             Advice::RaiseGcThreshold => only("raise_gc_threshold"),
             Advice::FewerLargerCallbacks { loop_cpu_ns } => {

@@ -108,6 +108,7 @@ pub struct Holder {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Advice {
     ProcessesOrReleaseGil,
+    WhoKeepsGil,
     /// This expression has more CPU of its own than the reason, and enough for a verdict.
     AlsoOnePlace {
         frame: FrameIndex,
@@ -200,6 +201,7 @@ impl Finder<'_> {
 
     pub fn advice(&self, reason: Reason) -> Vec<Advice> {
         match reason {
+            Reason::Gil { .. } if self.facts.is_gil_kept_in_waits() => vec![Advice::WhoKeepsGil],
             Reason::Gil { .. } => vec![Advice::ProcessesOrReleaseGil],
             Reason::Gc { gc_cpu_ns, .. } => {
                 let most = self.facts.gc.iter().max_by_key(|(set_off, gc_ns)| (**gc_ns, Reverse(**set_off)));

@@ -292,6 +292,9 @@ impl Words<'_> {
             Advice::ProcessesOrReleaseGil => {
                 "threads cannot help here: processes, or code that releases the GIL".to_owned()
             }
+            Advice::WhoKeepsGil => {
+                "some code keeps the GIL while it waits: genba dump PID shows which thread holds it".to_owned()
+            }
             Advice::FreezeAtExit => {
                 "gc.freeze() as the program's last line: what is left is not searched then".to_owned()
             }
