@@ -17,7 +17,7 @@ use genba_profile::warnings::{beside_too_short, warnings};
 use genba_profile::weight::Weight;
 
 use crate::files::packages;
-use crate::finish::{self, Added};
+use crate::finish::{self, Added, SymbolsAt};
 use crate::read::{self, FilterOptions, Format, RecordingArguments, SortBy, Stream, ViewOptions};
 use crate::words::failure::{Failure, say};
 use crate::words::numbers;
@@ -199,12 +199,20 @@ fn warnings_on_screen(profile: &Profile, report: &Report) -> Vec<String> {
 /// The warnings, and which package has the names that much of the time is missing.
 fn and_packages(warnings: Vec<String>, profile: &Profile, weight: Weight) -> Vec<String> {
     let nameless = nameless(profile, weight).into_iter();
-    let why = |file: &Nameless| match file.is_replaced {
-        true => "the file is not the one that was loaded any more; record again".to_owned(),
-        false => packages::with_names_of(Path::new(&file.path), Path::new("/")),
-    };
-    let packages = nameless.map(|file| Warning::new(&file.words, why(&file)).to_string());
+    let packages = nameless.map(|file| Warning::new(&file.words, with_names(&file)).to_string());
     warnings.into_iter().chain(packages).collect()
+}
+
+/// What would bring the names.
+fn with_names(file: &Nameless) -> String {
+    let path = Path::new(&file.path);
+    if file.is_replaced {
+        "the file is not the one that was loaded any more; record again".to_owned()
+    } else if matches!(finish::symbols_of(path), Some(SymbolsAt::Own)) {
+        "its symbol table does not say how long they are; in assembly `.size` does".to_owned()
+    } else {
+        packages::with_names_of(path, Path::new("/"))
+    }
 }
 
 impl From<RowsBy> for By {
@@ -223,9 +231,10 @@ impl From<RowsBy> for By {
 
 #[cfg(test)]
 mod tests {
-    use super::{ClosingOptions, append_and_close, closing};
+    use super::{ClosingOptions, append_and_close, closing, with_names};
     use crate::finish::{Added, Places, Seen, SourceText, Told};
     use clap::Parser;
+    use genba_profile::nameless::Nameless;
 
     const RECORDING: &[u8] = include_bytes!("../../../../testdata/golden/v3.genba");
 
@@ -251,5 +260,18 @@ mod tests {
         assert_eq!(of_file.blocks.len(), whole.blocks.len() + 1);
         assert_eq!(page.as_ref(), Some(&closing(&of_file, &options)));
         assert_ne!(page.as_ref(), Some(&closing(&before, &options)));
+    }
+
+    #[test]
+    fn a_file_that_was_not_stripped_needs_no_other_build() {
+        let helps =
+            |path: &str| with_names(&Nameless { path: path.to_owned(), words: String::new(), is_replaced: false });
+        let stripped = concat!(env!("CARGO_MANIFEST_DIR"), "/../names/tests/shop/shop.so");
+        assert_eq!(helps(stripped), "a build with -g that is not stripped has them");
+        let own = std::env::current_exe().unwrap();
+        assert_eq!(
+            helps(own.to_str().unwrap()),
+            "its symbol table does not say how long they are; in assembly `.size` does"
+        );
     }
 }
