@@ -61,6 +61,33 @@ def test_a_child_that_is_killed_from_elsewhere(workshop: Workshop, wait: str) ->
     assert_said(run, profile)
 
 
+FIRST = """
+import os, time
+while True:
+    sum(range(1000))
+    os.write(1, f"{os.getpid()} {time.process_time_ns()}\\n".encode())
+"""
+# What the end of any process may cost is not told of the first one.
+END_NS_MAX = 60_000_000
+
+
+def test_the_first_process_is_killed_from_elsewhere(workshop: Workshop) -> None:
+    target = [workshop.interpreter.path, workshop.write("first.py", FIRST)]
+    process = workshop.start(target, ["-o", f"{workshop.place.inside}/first.genba"], {})
+    for _ in range(20_000):
+        pid, clock_ns = map(int, process.stdout.readline().split())
+        if clock_ns > 220_000_000:
+            break
+    os.kill(pid, signal.SIGKILL)
+    run = workshop.finish(process, "first.genba")
+    for line in run.stdout.splitlines()[:-1]:
+        clock_ns = int(line.split()[1])
+    profile = run.profile()
+    first = profile["processes"][profile.process_of(pid)]
+    assert first["cpu_ns"] + first["cpu_not_recorded_ns"] >= clock_ns - END_NS_MAX, first
+    assert_said(run, profile)
+
+
 def recorded_with_kills(stalls: Stalls, record: Callable[[], Run], clocks_of: Callable[[Run], dict[int, int]]) -> Run:
     """A run whose parent lets its children write before it kills them: most had time for that, or this machine kept each run's threads from their CPUs
     for as long as the parent waits, and nothing can be said of who wrote. `clocks_of` are those of the children when it began to kill them."""

@@ -41,6 +41,8 @@ pub struct Seen {
     /// Programs of the run that are not in the recording.
     pub not_followed: Vec<proto::NotFollowed>,
     pub heaps: Vec<proto::Heap>,
+    /// The program that it started, where that used much after its last block.
+    pub reaped: Vec<proto::Reaped>,
 }
 
 /// The command's own blocks of a recording.
@@ -65,10 +67,19 @@ impl Added {
     }
 
     fn of((found, mut left_out): (Additions, Vec<String>), seen: Seen, ended_ns: u64) -> Added {
-        let Seen { recorder, not_followed, heaps } = seen;
+        let Seen { recorder, not_followed, heaps, reaped } = seen;
         let Additions { c_names, c_places, sources, packages, .. } = found;
-        let block =
-            proto::Block { c_names, c_places, sources, packages, recorder, not_followed, heaps, ..Default::default() };
+        let block = proto::Block {
+            c_names,
+            c_places,
+            sources,
+            packages,
+            recorder,
+            not_followed,
+            heaps,
+            reaped,
+            ..Default::default()
+        };
         let (blocks, too_large) = blocks::of_format(block);
         left_out.extend(too_large);
         Added { blocks, ended_ns, left_out }

@@ -12,7 +12,7 @@ pub fn of(whole: proto::Block, bytes_max: usize) -> (Vec<proto::Block>, Vec<Stri
     if whole.encoded_len() <= bytes_max {
         return (vec![whole], Vec::new());
     }
-    let proto::Block { c_names, c_places, sources, packages, recorder, not_followed, heaps, .. } = whole;
+    let proto::Block { c_names, c_places, sources, packages, recorder, not_followed, heaps, reaped, .. } = whole;
     let mut blocks = Blocks { bytes_max, ..Blocks::default() };
     for name in c_names {
         blocks.add(&name.module.clone(), name, |block| &mut block.c_names);
@@ -35,6 +35,7 @@ pub fn of(whole: proto::Block, bytes_max: usize) -> (Vec<proto::Block>, Vec<Stri
         blocks.add(&heap.file.clone(), heap, |block| &mut block.heaps);
     }
     blocks.last.recorder = recorder;
+    blocks.last.reaped = reaped;
     blocks.full.push(blocks.last);
     (blocks.full, blocks.left_out)
 }

@@ -168,7 +168,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         (Some(keeping), Ok(_)) => keeping.finish(options.quiet),
         _ => Vec::new(),
     };
-    let (ending, _pid) = started.inspect_err(|_| give_up(&output))?;
+    let (ending, pid) = started.inspect_err(|_| give_up(&output))?;
 
     let ended_ns = monotonic_ns();
     let gone = output.find().map_err(|failure| {
@@ -212,7 +212,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let _kept = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
     let status = &ending.status;
     let recorder = Some(recorder(status.code().unwrap_or(0), status.signal().unwrap_or(0), ending.wall));
-    let seen = finish::Seen { recorder, not_followed, heaps };
+    let reaped = ending.used.and_then(|used| used.after_last_block(pid, &recording, ended_ns)).into_iter().collect();
+    let seen = finish::Seen { recorder, not_followed, heaps, reaped };
     let added = during("naming C functions", || {
         Added::to(&recording, seen, Places::own(&finish::Told::new(), options.source), ended_ns)
     });

@@ -198,6 +198,8 @@ fn build(recording: &Recording, additions: &Additions, mut depth: Depth) -> Prof
         marks(stored, process, &clock, &mut profile);
         ends.add(stored, process, &clock);
     }
+    let of_command = recording.blocks.iter().filter(|read| !index_of.contains_key(&read.header.process_key));
+    of_command.for_each(|read| ends.add_told(None, &read.block, &clock));
     memory::heaps::add(recording, &mut profile);
     ends.settle(&mut profile);
     threads::settle_kernel_names(&mut profile);

@@ -259,6 +259,24 @@ fn what_a_killed_process_used_after_its_last_block_is_not_recorded() {
 }
 
 #[test]
+fn the_command_tells_of_the_first_process_of_its_run() {
+    let not_recorded = |first_pid: u32| {
+        let text =
+            format!("process {first_pid} 3.13.0\n f@a.py:1 x200\n process 8 3.13.0 parent={first_pid}\n g@a.py:2 x100");
+        let mut recording = notation::recording(&text);
+        let mut header = recording.blocks[0].header;
+        (header.process_key, header.start_ns) = ([99; 16], header.end_ns);
+        let reaped = proto::Reaped { pid: 7, at_ns: header.end_ns, cpu_ns: 420_000_000 };
+        let block = proto::Block { reaped: vec![reaped], ..Default::default() };
+        recording.blocks.push(ReadBlock { header, block, samples: None, offset: 0, stored_bytes: 0 });
+        let profile = profile(&recording, &Additions::default());
+        profile.processes.iter().map(|process| process.clocks.cpu_not_recorded_ns).collect::<Vec<_>>()
+    };
+    assert_eq!(not_recorded(7), [100_000_000, 0]);
+    assert_eq!(not_recorded(6), [0, 0]);
+}
+
+#[test]
 fn what_others_used_is_not_missing_in_a_process() {
     // Its own children, told by itself; a program that it became; another parent's child; one whose pid it has only later. The kernel tells a
     // tracer of the ends of threads, and of processes that are nobody's child of its: the number of the one is no process's, and the others have

@@ -18,7 +18,8 @@ pub struct Ends {
 }
 
 struct Told {
-    by: ProcessIndex,
+    /// None: the command, which started the run's first process.
+    by: Option<ProcessIndex>,
     at_ns: u64,
     cpu_ns: u64,
 }
@@ -26,14 +27,18 @@ struct Told {
 impl Ends {
     pub fn add(&mut self, stored: &Stored, process: ProcessIndex, clock: &Clock) {
         for block in stored.blocks.iter().map(|read| &read.block) {
-            for &proto::Reaped { pid, at_ns, cpu_ns } in &block.reaped {
-                let told = Told { by: process, at_ns: clock.at(at_ns), cpu_ns };
-                self.told.entry(pid).or_default().push(told);
-            }
+            self.add_told(Some(process), block, clock);
             if let Some(accounting) = &block.accounting {
                 let known_ns = accounting.cpu_process_ns.saturating_add(accounting.cpu_reaped_ns);
                 self.known_ns.insert(process, known_ns);
             }
+        }
+    }
+
+    /// What a block tells of others' ends.
+    pub fn add_told(&mut self, by: Option<ProcessIndex>, block: &proto::Block, clock: &Clock) {
+        for &proto::Reaped { pid, at_ns, cpu_ns } in &block.reaped {
+            self.told.entry(pid).or_default().push(Told { by, at_ns: clock.at(at_ns), cpu_ns });
         }
     }
 
@@ -56,7 +61,7 @@ impl Ends {
 
 /// The image of it that ran last. None: it was not recorded, or became a program that is not.
 fn who_ended(profile: &Profile, pid: u32, end: &Told, before_ns: u64) -> Option<ProcessIndex> {
-    let waited = profile.processes[end.by].pid;
+    let waited = end.by.and_then(|by| profile.processes[by].pid);
     let images = profile.processes.enumerate().filter(|(_, process)| {
         let parent = process.parent.and_then(|parent| profile.processes[parent].pid);
         process.pid == Some(pid) && parent == waited && (before_ns..=end.at_ns).contains(&process.start_ns)
