@@ -260,6 +260,51 @@ def test_a_file_gets_its_room_however_long_that_takes(workshop: Workshop, tmp_pa
     assert (run.exit_code, run.stdout) == (0, "[0, 0, 0, 0]\n"), run.stderr
 
 
+READY = """
+import ctypes, time
+while time.process_time() < 0.1: sum(range(1000))
+libc, place = ctypes.CDLL(None, use_errno=True), ctypes.create_string_buffer(1024)
+limit = ctypes.byref((ctypes.c_long * 2)(1, 0))
+ready = [libc.poll(place, 1, 1000), libc.ppoll(place, 1, limit, None), libc.select(8, place, None, None, limit), libc.epoll_wait(0, place, 1, 1000)]
+print(ready, libc.poll(place, 2, 1000), ctypes.get_errno(), libc.poll(place, 0, 1000), libc.poll(place, 100, 1000))
+"""
+
+
+def test_what_is_ready_at_once_is_not_waited_for(workshop: Workshop, tmp_path: Path) -> None:
+    """A wait costs system calls of genba's, so it is asked without one first: unless that look takes long itself, or a signal ends it."""
+    library = workshop.take(build(tmp_path, "ready"))
+    program = Preloaded(workshop, library, [workshop.interpreter.path, workshop.write("ready.py", READY)])
+    assert program.alone().stdout == "[1, 1, 1, 1] 1 0 1 1\n"
+    run = program.recorded("before")
+    assert (run.exit_code, run.stdout) == (0, "[1, 1, 1, 1] 2 0 2 2\n"), run.stderr
+
+
+SELECTED = """
+import ctypes, os, select, threading
+reads, writes = os.pipe()
+other, _ = os.pipe()
+asked = threading.Semaphore(0)
+def write():
+    while True:
+        asked.acquire()
+        os.write(writes, b"x")
+threading.Thread(target=write, daemon=True).start()
+right = 0
+for _ in range(300):
+    asked.release()
+    right += select.select([other, reads], [], [other]) == ([reads], [], [])
+    os.read(reads, 1)
+print(right, select.select([other], [writes], [], 60), select.select([other], [], [other], 0.01))
+words, left = (ctypes.c_ulong * 16)(1 << writes), (ctypes.c_long * 2)(60, 0)
+print(ctypes.CDLL(None).select(writes + 1, None, words, None, left), words[0] == 1 << writes, list(left) < [60, 0] < [left[0] + 2, 0])
+"""
+
+
+def test_select_finds_what_is_ready_now_and_what_is_later(workshop: Workshop) -> None:
+    run = same_both_ways(workshop, workshop.write("selected.py", SELECTED))
+    assert run.stdout.startswith("300 "), run.stdout
+
+
 # Of raw system calls. The promise is 2 % at 1 kHz: signals go to running threads only, so a wait is interrupted when it begins in the microseconds
 # between the look and the signal. A thread that is awake again but waits for a CPU is still inside of its call: each look finds
 # it there, one a millisecond (two, where a look comes late and the next one in time).

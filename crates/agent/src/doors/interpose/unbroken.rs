@@ -7,6 +7,7 @@
 //! Genba asks running threads only. One that it has just found so may begin to wait before the signal comes, or may wait for a CPU on its way
 //! out of the call. A library that takes `EINTR` for a failure would fail there.
 
+use crate::system::errno;
 use crate::system::real::next;
 use crate::system::signals;
 use std::ffi::{c_int, c_long, c_uint, c_void};
@@ -63,6 +64,25 @@ pub(super) fn unbroken<T>(call: impl FnOnce() -> T) -> T {
     result
 }
 
+/// The same for a call that may be over at once: `at_once` is that call with a time limit of zero. If something is ready by then it needs no wait,
+/// and its CPU is asked for where it is used. A signal may end that first call, too: then it waits as if the signal had come just before.
+pub(super) fn unbroken_unless_ready(at_once: impl FnOnce() -> c_int, call: impl FnOnce() -> c_int) -> c_int {
+    if signals::are_installed() {
+        let before = errno::get();
+        match at_once() {
+            0 => {}
+            -1 if errno::get() == libc::EINTR => errno::set(before),
+            found => return found,
+        }
+    }
+    unbroken(call)
+}
+
+/// A look at so many descriptors takes about a microsecond: hardly ever a signal of the program's comes meanwhile. At none there is only the wait.
+pub(super) const fn is_quickly_asked(descriptors: libc::nfds_t) -> bool {
+    0 < descriptors && descriptors <= 16
+}
+
 /// Whether nothing of it can be had now.
 fn is_taken(semaphore: *mut libc::sem_t) -> bool {
     let mut value = 0;
@@ -86,13 +106,107 @@ macro_rules! unbroken {
     )*};
 }
 
+/// `$is_quick`: whether it may be asked first. `$at_once`: its arguments for that.
+macro_rules! unbroken_unless_ready {
+    ($($name:ident $text:literal ($($argument:ident: $type:ty),*), $waits:expr, $is_quick:expr, ($($at_once:expr),*);)*) => {$(
+        /// # Safety
+        /// As libc's.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C-unwind" fn $name($($argument: $type),*) -> c_int {
+            let real = next!($text, unsafe extern "C-unwind" fn($($type),*) -> c_int, -1);
+            // SAFETY: libc's function with the caller's arguments.
+            let call = || unsafe { real($($argument),*) };
+            match $waits {
+                // SAFETY: the same with a time limit of zero.
+                true if $is_quick => unbroken_unless_ready(|| unsafe { real($($at_once),*) }, call),
+                true => unbroken(call),
+                false => call(),
+            }
+        }
+    )*};
+}
+
+unbroken_unless_ready! {
+    poll c"poll" (files: *mut libc::pollfd, count: libc::nfds_t, wait_ms: c_int), wait_ms != 0, is_quickly_asked(count), (files, count, 0);
+    __poll_chk c"__poll_chk" (files: *mut libc::pollfd, count: libc::nfds_t, wait_ms: c_int, bytes: usize), wait_ms != 0, is_quickly_asked(count),
+        (files, count, 0, bytes);
+    epoll_wait c"epoll_wait" (poll: c_int, events: *mut libc::epoll_event, count: c_int, wait_ms: c_int), wait_ms != 0, true,
+        (poll, events, count, 0);
+}
+
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn select(
+    count: c_int,
+    reading: Files,
+    writing: Files,
+    failing: Files,
+    wait: *mut libc::timeval,
+) -> c_int {
+    type Select = unsafe extern "C-unwind" fn(c_int, Files, Files, Files, *mut libc::timeval) -> c_int;
+    let real = next!(c"select", Select, -1);
+    // SAFETY: libc's function with the caller's arguments.
+    let call = || unsafe { real(count, reading, writing, failing, wait) };
+    // SAFETY: null or valid, as the caller promises.
+    let limit = unsafe { wait.as_mut() };
+    match limit.as_ref().map(|limit| (limit.tv_sec, limit.tv_usec)) {
+        Some((0, 0)) => call(),
+        // A wait that libc refuses.
+        Some((wait_s, wait_us)) if wait_s < 0 || wait_us < 0 => call(),
+        _ if !SELECTED_QUICKLY.contains(&count) => unbroken(call),
+        _ => {
+            let at_once = || {
+                let sets = [reading, writing, failing].map(FirstWord::of);
+                let mut no_wait = libc::timeval { tv_sec: 0, tv_usec: 0 };
+                // SAFETY: the same with a time limit of zero.
+                let found = unsafe { real(count, reading, writing, failing, &raw mut no_wait) };
+                match (found, limit) {
+                    (0, _) => sets.iter().for_each(FirstWord::restore),
+                    (1.., Some(limit)) => take_a_microsecond(limit),
+                    _ => {}
+                }
+                found
+            };
+            unbroken_unless_ready(at_once, call)
+        }
+    }
+}
+
+/// Their bits lie in the first word of a set: the kernel reads and writes nothing else for them.
+const SELECTED_QUICKLY: std::ops::RangeInclusive<c_int> = 1..=64;
+
+/// The part of a set of descriptors that a look empties where nothing is ready.
+struct FirstWord {
+    set: *mut u64,
+    word: u64,
+}
+
+impl FirstWord {
+    fn of(set: Files) -> FirstWord {
+        let set = set.cast::<u64>();
+        // SAFETY: null or the caller's set, which has a whole number of words.
+        FirstWord { set, word: unsafe { set.as_ref() }.copied().unwrap_or(0) }
+    }
+
+    fn restore(&self) {
+        // SAFETY: as above.
+        if let Some(set) = unsafe { self.set.as_mut() } {
+            *set = self.word;
+        }
+    }
+}
+
+/// As Linux tells the time that is left where something is ready at once. `left` is not zero.
+const fn take_a_microsecond(left: &mut libc::timeval) {
+    if left.tv_usec == 0 {
+        left.tv_sec -= 1;
+        left.tv_usec = 1_000_000;
+    }
+    left.tv_usec -= 1;
+}
+
 unbroken! {
-    poll c"poll" (files: *mut libc::pollfd, count: libc::nfds_t, wait_ms: c_int) -> c_int, -1, wait_ms != 0;
-    __poll_chk c"__poll_chk" (files: *mut libc::pollfd, count: libc::nfds_t, wait_ms: c_int, bytes: usize) -> c_int, -1, wait_ms != 0;
-    select c"select" (count: c_int, reading: Files, writing: Files, failing: Files, wait: *mut libc::timeval) -> c_int, -1,
-        // SAFETY: null or valid, as the caller promises.
-        unsafe { wait.as_ref() }.is_none_or(|wait| wait.tv_sec != 0 || wait.tv_usec != 0);
-    epoll_wait c"epoll_wait" (poll: c_int, events: *mut libc::epoll_event, count: c_int, wait_ms: c_int) -> c_int, -1, wait_ms != 0;
     nanosleep c"nanosleep" (wait: Time, left: Left) -> c_int, -1, true;
     clock_nanosleep c"clock_nanosleep" (clock: libc::clockid_t, flags: c_int, wait: Time, left: Left) -> c_int, libc::ENOSYS, true;
     // By its result it tells an interruption (-1) from what else failed.

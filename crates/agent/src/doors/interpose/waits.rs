@@ -2,7 +2,7 @@
 //! Owns: the `sigwait` family, `pause`, and the calls that set a mask while they wait. Never: takes a signal from the program:
 //! only those with genba's own code are dropped. Frames here may be unwound by `pthread_cancel`: nothing in them needs a drop.
 
-use super::unbroken::unbroken;
+use super::unbroken::{is_quickly_asked, unbroken, unbroken_unless_ready};
 use crate::lifecycle;
 use crate::system::errno;
 use crate::system::proc::monotonic_ns;
@@ -140,6 +140,8 @@ pub unsafe extern "C-unwind" fn sigsuspend(mask: Mask) -> c_int {
     }
 }
 
+static NO_WAIT: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+
 type Poll = unsafe extern "C-unwind" fn(*mut libc::pollfd, libc::nfds_t, Time, Mask) -> c_int;
 
 /// # Safety
@@ -148,7 +150,15 @@ type Poll = unsafe extern "C-unwind" fn(*mut libc::pollfd, libc::nfds_t, Time, M
 pub unsafe extern "C-unwind" fn ppoll(files: *mut libc::pollfd, count: libc::nfds_t, time: Time, mask: Mask) -> c_int {
     let real = next!(c"ppoll", Poll, -1);
     // SAFETY: as above.
-    unsafe { waiting(mask, may_wait(time), |mask| real(files, count, time, mask)) }
+    unsafe {
+        if mask.is_null() && may_wait(time) && is_valid(time) && is_quickly_asked(count) {
+            return unbroken_unless_ready(
+                || real(files, count, &raw const NO_WAIT, mask),
+                || real(files, count, time, mask),
+            );
+        }
+        waiting(mask, may_wait(time), |mask| real(files, count, time, mask))
+    }
 }
 
 /// # Safety
@@ -256,6 +266,15 @@ pub unsafe extern "C" fn sigpending(set: *mut libc::sigset_t) -> c_int {
 unsafe fn may_wait(time: Time) -> bool {
     // SAFETY: as the caller of libc's function promises.
     unsafe { time.as_ref() }.is_none_or(|time| time.tv_sec != 0 || time.tv_nsec != 0)
+}
+
+/// Whether libc takes it.
+///
+/// # Safety
+/// Null or a valid place.
+unsafe fn is_valid(time: Time) -> bool {
+    // SAFETY: as the caller of libc's function promises.
+    unsafe { time.as_ref() }.is_none_or(|time| time.tv_sec >= 0 && (0..1_000_000_000).contains(&time.tv_nsec))
 }
 
 /// Runs a call that waits under `mask`, or under the thread's own where that is null: genba's signal waits in either until the call is over. `waits`:
