@@ -1,5 +1,6 @@
 """What waits for signals, or is interrupted by them, does not notice genba's."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -303,6 +304,30 @@ print(ctypes.CDLL(None).select(writes + 1, None, words, None, left), words[0] ==
 def test_select_finds_what_is_ready_now_and_what_is_later(workshop: Workshop) -> None:
     run = same_both_ways(workshop, workshop.write("selected.py", SELECTED))
     assert run.stdout.startswith("300 "), run.stdout
+
+
+SHORT_WAITS = """
+import os, select, time
+reads, writes = os.pipe()
+os.write(writes, b"x")
+events = select.epoll()
+events.register(reads, select.EPOLLIN)
+def for_a_while(call):
+    until = time.process_time() + 0.3
+    while time.process_time() < until:
+        for _ in range(100): call()
+for_a_while(lambda: events.poll(1))
+for_a_while(lambda: select.select([reads], [], [], 1))
+for_a_while(lambda: time.sleep(1e-9))
+"""
+
+
+def test_the_cpu_of_short_waits_is_at_libc_s_functions(workshop: Workshop) -> None:
+    """A tick that comes while genba's signal is blocked is answered when it is not any more, in genba's library."""
+    text = workshop.run(workshop.write("short.py", SHORT_WAITS)).collapsed_text()
+    assert "genba-agent" not in text
+    for name in ("epoll_wait", "select", "clock_nanosleep"):
+        assert re.search(rf";\S*{name} \[libc", text), text
 
 
 # Of raw system calls. The promise is 2 % at 1 kHz: signals go to running threads only, so a wait is interrupted when it begins in the microseconds

@@ -6,6 +6,7 @@ use std::cmp::Reverse;
 
 use crate::rules::warnings::{FEW_SAMPLES, observations};
 use crate::rules::weight::{Totals, Weight};
+use crate::tables::owner;
 use crate::tables::profile::{FrameKind, Home, ModuleIndex, Profile};
 use crate::words::figures::percent;
 
@@ -41,7 +42,9 @@ pub fn nameless(profile: &Profile, weight: Weight) -> Vec<Nameless> {
     let mut found: Vec<(ModuleIndex, u64)> = sums
         .into_iter()
         .filter(|(module, sum)| {
-            *sum > 0 && *sum as f64 >= SHARE_MIN * whole as f64 && profile.modules[*module].path.starts_with('/')
+            let path = &profile.modules[*module].path;
+            // Nobody can do anything about genba's own.
+            *sum > 0 && *sum as f64 >= SHARE_MIN * whole as f64 && path.starts_with('/') && !owner::is_genba_s(path)
         })
         .collect();
     found.sort_by_key(|(module, sum)| (Reverse(*sum), *module));

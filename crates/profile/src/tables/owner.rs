@@ -31,6 +31,27 @@ impl fmt::Display for Owner {
     }
 }
 
+/// The files of genba's libraries, as `genba run` and `genba attach` name them. The first one wraps functions of libc.
+const OWN_LIBRARIES: [&str; 3] = ["genba-agent-", "genba-copies-", "genba-allocations-"];
+
+pub fn is_agent(path: &str) -> bool {
+    base_name(path).starts_with(OWN_LIBRARIES[0])
+}
+
+/// Of a file with machine code.
+pub fn is_genba_s(path: &str) -> bool {
+    OWN_LIBRARIES.iter().any(|library| base_name(path).starts_with(library))
+}
+
+/// `libc.so.6`, and `libc-2.31.so` before glibc 2.34.
+pub fn is_libc(path: &str) -> bool {
+    ["libc.so", "libc-2."].iter().any(|libc| base_name(path).starts_with(libc))
+}
+
+pub fn base_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
 /// What a process's start block says about where things lie.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Places<'a> {

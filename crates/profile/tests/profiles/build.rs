@@ -65,6 +65,28 @@ fn a_call_through_genba_s_library_is_one_call() {
     );
 }
 
+/// A tick that waited while genba's library had its signal blocked is answered there, but libc's function took the time. Other ends there are genba's.
+#[test]
+fn a_stack_does_not_end_in_genba_s_library() {
+    let recording = notation::recording(
+        "
+        process 7 3.13.0 cwd=/app
+        f@a.py:1 > time_sleep[time.so] > nanosleep[genba-agent-0a1b] > nanosleep[libc.so.6] x1
+        f@a.py:1 > time_sleep[time.so] > nanosleep[genba-agent-0a1b] > *+0x1234[genba-agent-0a1b] x1
+        f@a.py:1 > time_sleep[time.so] > *nanosleep[genba-agent-0a1b] x1
+        f@a.py:1 > gc_collect[python3.13] > +0x1234[genba-agent-0a1b] > *+0x5678[genba-agent-0a1b] x1
+        f@a.py:1 > gc_collect[python3.13] > *genba_state[genba-agent-0a1b] x1
+        ",
+    );
+    check_stacks(
+        &recording,
+        expect![[r#"
+            f (/app/a.py:1);gc_collect [python3.13];([genba's own work]) 2
+            f (/app/a.py:1);time_sleep [time.so];nanosleep [libc.so.6] 3
+        "#]],
+    );
+}
+
 /// The call names the function, the return address lies in the part of it that the compiler moved away.
 #[test]
 fn a_function_and_its_cold_part_are_one() {

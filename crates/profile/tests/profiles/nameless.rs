@@ -28,3 +28,11 @@ fn from_a_twentieth_of_what_ends_there() {
     // What it calls has a name.
     check("process 7 3.13.0\n f@a.py:1 > +0x1234[bare.so] > memmove[libc.so.6] x900", expect![[""]]);
 }
+
+/// No build of anybody's brings the names of genba's own library.
+#[test]
+fn genba_s_own_files_are_left_out() {
+    let recording =
+        "process 7 3.13.0\n f@a.py:1 > +0x1234[genba-copies-0a1b.so] x900\n +0x1234[genba-agent-0a1b.so] x900";
+    check(recording, expect![[""]]);
+}

@@ -20,7 +20,7 @@
 //!                                      with wall=30: 0.48 ms of wall time each, in hundredths of a sample's
 //!
 //! Frames: `name@file.py:6[4-9]` (`name^5@…`: the function that begins in line 5, else the first of its name, in line 1) or `:6[4-7:1]` (to line 7) or `:6`, `name[module]`, `?name[module]` (inferred),
-//! `+0x1234[module]` (without a name), `!words` (a mark). Blanks in names are written `·`.
+//! `*name[module]` (it runs), `+0x1234[module]` (without a name), `!words` (a mark). Blanks in names are written `·`.
 //!
 //! Over 500 lines: each statement of the notation is read here, and nowhere else.
 use std::collections::{BTreeMap, HashMap};
@@ -336,13 +336,14 @@ impl Process {
             (proto::NodeKind::Python, code, unit)
         } else {
             let (name, module) = frame.strip_suffix(']').and_then(|frame| frame.split_once('[')).expect(frame);
-            let inferred = name.strip_prefix('?');
-            let address = c_address(inferred.unwrap_or(name), module, c_names);
+            let (inferred, leaf) = (name.strip_prefix('?'), name.strip_prefix('*'));
+            let address = c_address(inferred.or(leaf).unwrap_or(name), module, c_names);
             let module = self.module(module);
-            match inferred {
-                Some(_) => (proto::NodeKind::CInferredCall, module, address),
+            match (inferred, leaf) {
+                (Some(_), _) => (proto::NodeKind::CInferredCall, module, address),
+                (_, Some(_)) => (proto::NodeKind::CLeaf, module, address),
                 // A return address may be the byte after the function's last.
-                None => (proto::NodeKind::CReturn, module, address + 0x100),
+                _ => (proto::NodeKind::CReturn, module, address + 0x100),
             }
         };
         let nodes = &mut self.nodes;

@@ -23,8 +23,8 @@ const DEBUG_INFORMATION: &str = "debug information";
 /// The kind of module that stands for memory of no file, and how it is shown.
 const ANONYMOUS: u32 = 2;
 const GENERATED: &str = "[generated code]";
-/// The library of genba, as `genba run` and `genba attach` name it. It wraps functions of libc.
-const OWN_LIBRARY: &str = "genba-agent-";
+/// Stands for work of genba's on a thread of the program's.
+const OWN_WORK: &str = "[genba's own work]";
 
 /// Rows that are already in the profile, by what they hold; shared by all processes.
 #[derive(Default)]
@@ -60,6 +60,8 @@ pub struct Stacks<'a> {
     cwd: Option<&'a str>,
     /// Of the program: the processes of one command line.
     family: u64,
+    /// Modules, by stored index: genba's library that wraps functions of libc.
+    own_library: Vec<u32>,
     /// By stored index.
     nodes: HashMap<u32, NodeIndex>,
     codes: HashMap<u32, Code>,
@@ -88,6 +90,8 @@ impl<'a> Stacks<'a> {
     ) -> Stacks<'a> {
         let start = stored.start();
         let text = |text: &'a str| (!text.is_empty()).then_some(text);
+        let is_own = |module: &proto::Module| stored.string(module.path).is_some_and(|path| owner::is_agent(&path));
+        let own_library = stored.modules.iter().filter(|(_, module)| is_own(module)).map(|(index, _)| index).collect();
         Stacks {
             stored,
             c_functions,
@@ -96,6 +100,7 @@ impl<'a> Stacks<'a> {
             places: Places { executable: start.map_or("", |start| &start.executable), packages },
             cwd: start.and_then(|start| text(&start.cwd)),
             family: start.map_or(0, |start| hash_of(&start.argv)),
+            own_library,
             nodes: HashMap::default(),
             codes: HashMap::default(),
             by_content: HashMap::default(),
@@ -143,19 +148,45 @@ impl<'a> Stacks<'a> {
 
     /// Whether it is a call that genba's library only hands on, so no step of the program's.
     fn is_handed_on(&self, row: &StoredNode) -> bool {
-        row.kind != proto::NodeKind::CLeaf as u32 && self.is_of_own_library(row)
+        let hands_on = [proto::NodeKind::CReturn, proto::NodeKind::CInferredCall, proto::NodeKind::CInferredOperands];
+        hands_on.iter().any(|kind| *kind as u32 == row.kind) && self.is_in_own_library(row)
     }
 
-    fn is_of_own_library(&self, row: &StoredNode) -> bool {
-        use proto::NodeKind::{CInferredCall, CInferredOperands, CLeaf, CReturn};
-        let of_c = [CLeaf, CReturn, CInferredCall, CInferredOperands];
-        of_c.iter().any(|kind| *kind as u32 == row.kind)
-            && self
-                .stored
-                .modules
-                .get(row.table)
-                .and_then(|module| self.stored.string(module.path))
-                .is_some_and(|path| path.rsplit('/').next().unwrap_or(&path).starts_with(OWN_LIBRARY))
+    fn is_in_own_library(&self, row: &StoredNode) -> bool {
+        let without_module = [proto::NodeKind::Python, proto::NodeKind::Mark];
+        self.own_library.contains(&row.table) && !without_module.iter().any(|kind| *kind as u32 == row.kind)
+    }
+
+    /// Where a stack of the program's ends in genba's library: at libc's function, if that is what genba's was called for, else in genba's own work.
+    fn own_leaf(&mut self, row: &StoredNode, profile: &mut Profile) -> FrameIndex {
+        let next = |row: &StoredNode| row.parent.and_then(|parent| self.stored.node(parent));
+        let own = std::iter::successors(Some(*row), next).take_while(|row| self.is_in_own_library(row)).last();
+        match own.and_then(|first| self.of_libc(&first, profile)) {
+            Some(function) => self.located(function, FrameKind::C, None, profile),
+            None => self.mark_frame(OWN_WORK.to_string(), profile),
+        }
+    }
+
+    /// The function of libc that genba's takes the place of.
+    fn of_libc(&mut self, own: &StoredNode, profile: &mut Profile) -> Option<FunctionIndex> {
+        let is_call = own.kind != proto::NodeKind::CLeaf as u32;
+        let module = self.stored.modules.get(own.table)?;
+        let path = self.stored.string(module.path)?;
+        let named = self.c_functions.at(&path, &module.build_id, own.address.saturating_sub(u64::from(is_call)))?;
+        if named.origin == c_functions::NO_NAME || named.name.starts_with("genba_") {
+            return None;
+        }
+        let mut paths = self.stored.modules.iter().filter_map(|(_, module)| self.stored.string(module.path));
+        let libc = paths.find(|path| owner::is_libc(path))?;
+        let module = self.module(libc, false, profile);
+        let home = Home::C { module, origin: Some(named.origin.clone()), full_name: None };
+        Some(self.function(Function { name: named.name.clone(), home }, profile))
+    }
+
+    fn module(&mut self, path: String, is_replaced: bool, profile: &mut Profile) -> ModuleIndex {
+        let owner = owner::of_module(&path, self.places);
+        let module = Module { path, owner, is_replaced };
+        *self.interned.modules.entry(module).or_insert_with_key(|module| profile.modules.push(module.clone()))
     }
 
     /// Whether genba's library runs there, or what it calls: no Python function is further in.
@@ -165,7 +196,7 @@ impl<'a> Stacks<'a> {
             if row.kind == proto::NodeKind::Python as u32 {
                 return false;
             }
-            if self.is_of_own_library(&row) {
+            if self.is_in_own_library(&row) {
                 return true;
             }
             next = row.parent.filter(|parent| *parent < index);
@@ -185,6 +216,12 @@ impl<'a> Stacks<'a> {
     /// Puts a row under its parent, unless one of the two is an inferred frame that repeats the other: the callee that
     /// a tail call hid, and the cold part of the same function that was found on the stack.
     fn placed(&mut self, parent: Option<NodeIndex>, row: StoredNode, profile: &mut Profile) -> NodeIndex {
+        if let Some(parent) =
+            parent.filter(|_| row.kind == proto::NodeKind::CLeaf as u32 && self.is_in_own_library(&row))
+        {
+            let frame = self.own_leaf(&row, profile);
+            return self.child(Some(parent), frame, profile);
+        }
         let frames = match (self.known(&row, profile), parent) {
             (Some(frames), _) => frames,
             (None, Some(parent)) => return parent,
@@ -309,13 +346,10 @@ impl<'a> Stacks<'a> {
                 Some(name) => (name, Some("IFUNC".to_string())),
                 // Nobody tells where a function of it begins, and the next process has it at another address.
                 None if module.kind == ANONYMOUS => ("generated code".to_string(), None),
-                None => (format!("{}+{:#x}", base_name(&path), row.address), None),
+                None => (format!("{}+{:#x}", owner::base_name(&path), row.address), None),
             },
         };
-        let owner = owner::of_module(&path, self.places);
-        let module = Module { path, owner, is_replaced };
-        let module =
-            *self.interned.modules.entry(module).or_insert_with_key(|module| profile.modules.push(module.clone()));
+        let module = self.module(path, is_replaced, profile);
         let function = self.function(Function { name, home: Home::C { module, origin, full_name } }, profile);
         let mut places = places.into_iter();
         let own = self.located(function, kind, places.next().and_then(|place| place.line), profile);
@@ -370,8 +404,4 @@ fn hash_of(value: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
     hasher.finish()
-}
-
-fn base_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
 }
