@@ -106,6 +106,18 @@ def test_at_intervals(workshop: Workshop) -> None:
 
 
 @two
+def test_the_threads_that_walk_are_no_part_of_the_program(workshop: Workshop) -> None:
+    """They block signals, and so nearly all of their CPU is in no sample: the program's has nothing to do with that."""
+    run, _ = recorded(workshop, "more = [Item() for _ in range(300_000)]\nwait(len(files()) + 3)", "--heap-every", "200ms")
+    profile = run.report_json()
+    assert not [words for words in profile["warnings"] if "SIGURG" in words or "that ended before" in words], profile["warnings"]
+    walking = [thread for thread in run.profile()["threads"] if thread["name"] in ("genba", "genba-heap")]
+    (process,) = run.profile()["processes"]
+    walked_ns = sum(thread["cpu_ns"] for thread in walking)
+    assert len(walking) >= 2 and process["cpu_not_sampled_ns"] < walked_ns <= process["cpu_genba_ns"], process
+
+
+@two
 def test_after_a_collection(workshop: Workshop) -> None:
     run, pages = recorded(workshop, cycles(1_000) + "wait(len(files()) + 2)", "--heap-every", "200ms", "--heap-collect")
     assert pages, run.stderr

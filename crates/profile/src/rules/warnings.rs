@@ -355,12 +355,12 @@ fn masked_thread<'p>(profile: &'p Profile, mark: &Mark) -> Option<(&'p Thread, u
             && thread.start_ns.is_none_or(|start_ns| start_ns <= mark.at_ns)
     };
     let thread = profile.threads.iter().filter(of_mark).max_by_key(|thread| thread.start_ns)?;
-    Some((thread, thread.cpu_not_sampled_ns?))
+    Some((thread, thread.cpu_not_sampled_ns.filter(|_| !thread.is_genba_s())?))
 }
 
 /// The CPU of a thread that ended without a sample.
 fn never_sampled_ns(thread: &Thread) -> Option<u64> {
-    let cpu_ns = thread.cpu_ns.filter(|cpu_ns| thread.ended && *cpu_ns > 0)?;
+    let cpu_ns = thread.cpu_ns.filter(|cpu_ns| thread.ended && *cpu_ns > 0 && !thread.is_genba_s())?;
     (thread.cpu_not_sampled_ns? == cpu_ns).then_some(cpu_ns)
 }
 

@@ -254,6 +254,15 @@ impl Thread {
         self.name.iter().chain(&self.kernel_name).chain(&self.former_names).map(String::as_str)
     }
 
+    /// It walks the heap for genba: its CPU is genba's own.
+    #[must_use]
+    pub fn is_genba_s(&self) -> bool {
+        let clocks = self.cpu_ns.zip(self.cpu_not_sampled_ns);
+        clocks.is_some_and(|(cpu_ns, not_sampled_ns)| {
+            self.all_names().any(|name| is_of_genba(name, cpu_ns, not_sampled_ns))
+        })
+    }
+
     /// Of all that ended before a tick met them: it has a name, and no number.
     #[must_use]
     pub fn is_of_many(&self) -> bool {
@@ -270,6 +279,12 @@ impl Thread {
             None => format!("thread {tid}"),
         }
     }
+}
+
+/// Whether a thread of that name is genba's, which is in no sample on a CPU. It may have been met before it had given itself the second one.
+#[must_use]
+pub fn is_of_genba(name: &str, cpu_ns: u64, not_sampled_ns: u64) -> bool {
+    ["genba", "genba-heap"].contains(&name) && not_sampled_ns >= cpu_ns
 }
 
 /// Stands where a lost block took the rest of a stack away.

@@ -106,6 +106,25 @@ fn losses_and_coverage() {
     );
 }
 
+/// They walk the heap: nobody can let them be sampled. The first one was met before it had its name.
+#[test]
+fn threads_of_genba_s_own_are_no_part_of_the_program() {
+    let recording = "process 7 3.13.0\n thread 7 main\n f@a.py:1 x1000\n thread 8 genba\n thread 9 genba-heap\n masked 8 300ms 300ms\n \
+                     masked 9 200ms 200ms\n unsampled 501ms";
+    check(recording, expect![[""]]);
+    let clocks = profile(&notation::recording(recording), &Additions::default()).clocks();
+    assert_eq!((clocks.cpu_genba_ns, clocks.cpu_not_sampled_ns), (500_000_000, 1_000_000));
+    assert_eq!(clocks.cpu_ns, clocks.cpu_sampled_ns + clocks.cpu_not_sampled_ns + clocks.cpu_genba_ns);
+    // A thread of that name that was sampled is the program's.
+    check(
+        "process 7 3.13.0\n thread 7 main\n f@a.py:1 x1000\n thread 8 genba\n masked 8 300ms 250ms\n unsampled 250ms",
+        expect![[r#"
+            samples cover 86.4 % of the program's CPU; 250 ms are in no sample; unblock SIGURG where threads block it
+            thread 8 (genba) blocks signals, SIGURG among them: 250 ms of its CPU have no stacks; unblock SIGURG there (signal.pthread_sigmask)
+        "#]],
+    );
+}
+
 /// What it used is in other samples, or the warning about CPU time says so.
 #[test]
 fn a_thread_that_ended_is_nobodys_loss() {
