@@ -358,7 +358,7 @@ fn masked_thread<'p>(profile: &'p Profile, mark: &Mark) -> Option<(&'p Thread, u
     Some((thread, thread.cpu_not_sampled_ns.filter(|_| !thread.is_genba_s())?))
 }
 
-/// The CPU of a thread that ended without a sample.
+/// The CPU of a thread that ended without a sample of it: it may have some that waited.
 fn never_sampled_ns(thread: &Thread) -> Option<u64> {
     let cpu_ns = thread.cpu_ns.filter(|cpu_ns| thread.ended && *cpu_ns > 0 && !thread.is_genba_s())?;
     (thread.cpu_not_sampled_ns? == cpu_ns).then_some(cpu_ns)
@@ -396,7 +396,7 @@ fn coverage(profile: &Profile) -> Option<Warning> {
     let unseen_ns = unseen.iter().fold(0_u64, |sum, ns| sum.saturating_add(*ns));
     if unseen_ns.saturating_mul(2) > clocks.cpu_not_sampled_ns {
         let threads = counted(unseen.len() as u64, "thread that ended", "threads that ended");
-        what += &format!(", most of it of {threads} before a first sample");
+        what += &format!(", most of it of {threads} before a first sample on a CPU");
         remedy.get_or_insert_with(|| match higher_rate(profile) {
             Some(rate) => format!("--rate {rate} meets more of them"),
             None => "make fewer threads that live longer, such as a pool".to_string(),

@@ -101,7 +101,7 @@ fn losses_and_coverage() {
     check(
         "process 7 3.13.0\n thread 8 one\n thread 9 two\n ended 8 30ms 30ms\n ended 9 20ms 1ms\n f@a.py:1 x1000\n unsampled 40ms",
         expect![[r#"
-            samples cover 97.5 % of the program's CPU; 40.0 ms are in no sample, most of it of 1 thread that ended before a first sample; --rate 10000 meets more of them
+            samples cover 97.5 % of the program's CPU; 40.0 ms are in no sample, most of it of 1 thread that ended before a first sample on a CPU; --rate 10000 meets more of them
         "#]],
     );
 }
