@@ -45,7 +45,7 @@ pub fn each(profile: &Profile, weight: Weight) -> Vec<Warning> {
         warnings.push(why_none(profile));
     } else if profile.blocks_lost > 0 && observations < FEW_SAMPLES as f64 {
         warnings.push(Warning::new(few_words(samples, observations), remedies::OF_ANY_FAULT));
-    } else if observations < FEW_SAMPLES as f64 && !profile.counts_calls() {
+    } else if observations < FEW_SAMPLES as f64 && !profile.counts_calls() && !weight.is_in_bytes() {
         warnings.push(few(samples, observations, higher_rate(profile)));
     }
     warnings.extend(without_end(profile));

@@ -38,6 +38,12 @@ impl Weight {
             Weight::Allocated => "allocated",
         }
     }
+
+    /// Shares of bytes rest on other counts than the samples of threads that ran, and have margins of their own where they need any.
+    #[must_use]
+    pub const fn is_in_bytes(self) -> bool {
+        matches!(self, Weight::Copied | Weight::Allocated)
+    }
 }
 
 impl fmt::Display for Weight {

@@ -32,6 +32,15 @@ fn few_samples_have_a_margin() {
     );
 }
 
+/// They rest on other counts than the samples of a CPU.
+#[test]
+fn shares_of_bytes_have_no_margin_of_the_samples() {
+    let profile = profile(&notation::recording("process 7 3.13.0\n f@a.py:1 x37"), &Additions::default());
+    let none: [String; 0] = [];
+    assert_eq!(warnings(&profile, Weight::Copied), none);
+    assert_eq!(warnings(&profile, Weight::Allocated), none);
+}
+
 /// Each of them is in the verdict or in the accounting already; what neither says stays.
 #[test]
 fn a_run_too_short_to_judge_has_no_warning_that_a_longer_run_mends() {
