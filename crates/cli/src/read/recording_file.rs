@@ -79,6 +79,11 @@ impl RecordingFile {
         self.import.as_ref().and_then(|imported| imported.timeless)
     }
 
+    /// It counts calls in place of samples.
+    pub fn counts_calls(&self) -> bool {
+        self.import.as_ref().is_some_and(|imported| imported.counts_calls)
+    }
+
     /// Each process has a key of its own, in every copy of its recording.
     pub fn has_processes_of(&self, other: &RecordingFile) -> bool {
         let keys = |file: &RecordingFile| -> HashSet<ProcessKey> {

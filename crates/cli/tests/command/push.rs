@@ -340,17 +340,33 @@ fn a_dry_run_says_all_and_connects_to_nobody() {
             working directory /app
             versions          Python 3.13.0
             stored tags       none
+            options           none
             time              began 1767225600000 ms after 1970
+            interval          1.60 ms
+            not sampled       none
+            not followed      none
             modules           /usr/bin/python3.13
-            Python code       200 functions, each with its name, file and first line
+            Python code       200 functions, each with its name, file, first line and location table
             their files       app.py
+            counts of calls   none
             stacks            400 frames of stacks
             threads           7 main
-            samples           19,900
-            memory            0 resident sizes
-            marks             0
+            tasks and tags    none
             C names           200
+            C sources         none
             packages          none
+            samples           19,900
+            copied bytes      none
+            allocated bytes   none
+            accounting        counts and clocks of 2 parts of the time
+            children's CPU    none
+            collections       none
+            memory            0 resident sizes
+            heaps             0
+            files of heaps    none
+            heap by class     none
+            marks             0
+            words of marks    none
             source text       1 file of your own
             your own          /app/app.py: 1 of 1 lines
             end               not told
