@@ -169,6 +169,8 @@ WALK = {
         refused("genba report --focus '('", "not a regular expression: "),
         refused("genba report --time 1", "expected a time from the recording's beginning"),
         refused("genba report --weight allocated", "^hint: record anew: genba run --alloc app.py$", code=1),
+        refused("genba diff --weight copied app.genba app.genba", "^hint: bytes are of one recording: genba report --weight copied"),
+        refused("genba html --weight allocated", "^hint: bytes are of one recording: genba report --weight copied"),
         typed("genba tree", "^ *share +CPU +self +wall +self +path$", r"^ *\d+\.\d % .* distinct \(app\.py:3\)$"),
         typed("genba tree --inverted --show python --max-depth 2", r"distinct \(app\.py:3\)"),
         typed("genba lines", r"^app\.py:3 distinct · ", r"^ *\d+\.\d % .* 6 +if value not in found:$"),

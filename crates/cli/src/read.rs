@@ -25,7 +25,7 @@ pub use recording_file::{
 pub use recordings::{RecordingArguments, Recordings, open_all};
 pub use sides::{SideTimes, Sides};
 pub use view_options::{
-    ColourWhen, Format, MinShare, SortBy, ViewOptions, WeightBy, check_compared_weight, check_is_compared, check_weight,
+    ColourWhen, ComparedBy, Format, MinShare, SortBy, ViewOptions, WeightBy, check_compared_weight, check_weight,
 };
 
 /// Where a text goes: colour is decided by that.

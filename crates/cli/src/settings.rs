@@ -47,8 +47,7 @@ pub fn with_show_config(verb: Command) -> Command {
 
 /// `words` begins with the command's own name. What clap refuses is left to be refused when the words are read in earnest.
 pub fn applied(command: &Command, words: Vec<OsString>) -> Result<Applied, Failure> {
-    let mut lenient = command.clone().mut_subcommands(|verb| verb.mut_args(|option| option.required(false)));
-    lenient.build();
+    let mut lenient = lenient(command);
     let Ok(matches) = lenient.try_get_matches_from_mut(&words) else {
         return Ok(Applied::Words(words));
     };
@@ -73,7 +72,10 @@ pub fn applied(command: &Command, words: Vec<OsString>) -> Result<Applied, Failu
         false => (file::nearest(&lenient)?, variables::read(&lenient, keys)?),
     };
     let of_file = file.settings.iter().filter(|setting| keys.contains(&setting.key));
-    let chosen = chosen(verb, typed, [variables.iter().collect(), of_file.collect()])?;
+    // A value that only other verbs take: `weight = "copied"` beside `genba diff`.
+    let is_taken = |setting: &&Setting| definition::refusal(verb, setting).is_none();
+    let levels = [variables.iter().filter(is_taken).collect(), of_file.filter(is_taken).collect()];
+    let chosen = chosen(verb, typed, levels)?;
     if is_shown {
         return Ok(Applied::Shown(shown::page(verb, typed, &chosen, (!is_off).then_some(&file))));
     }
@@ -82,6 +84,13 @@ pub fn applied(command: &Command, words: Vec<OsString>) -> Result<Applied, Failu
     let set = chosen.iter().flat_map(|setting| definition::words(setting));
     let (before, after) = words.split_at(words.len().min(2));
     Ok(Applied::Words(before.iter().cloned().chain(set).chain(after.iter().cloned()).collect()))
+}
+
+/// The definition without what has to be typed.
+fn lenient(command: &Command) -> Command {
+    let mut lenient = command.clone().mut_subcommands(|verb| verb.mut_args(|option| option.required(false)));
+    lenient.build();
+    lenient
 }
 
 /// The settings that hold, strongest level first. One that is typed, or that cannot go with one that is, is left out; so is what cannot go with
@@ -185,5 +194,24 @@ mod tests {
         check("--no-children", &[], &["children"], "");
         check("--children", &["native"], &["children", "native"], "native of variable");
         check("app.py -r 100", &[], &["rate"], "rate of file");
+    }
+
+    #[test]
+    fn a_value_is_one_that_any_verb_takes() {
+        let command = lenient(&crate::command());
+        let setting = |by: &str| Setting {
+            key: "weight",
+            value: Value::Text(by.into()),
+            origin: Origin::Variable("GENBA_WEIGHT".to_owned()),
+        };
+        definition::check(&command, &setting("copied")).unwrap();
+        let refused = definition::check(&command, &setting("gold")).unwrap_err().to_string();
+        assert!(refused.contains("expected one of cpu, wall, samples, copied, allocated"), "{refused}");
+        let is_taken =
+            |verb: &str, by: &str| definition::refusal(command.find_subcommand(verb).unwrap(), &setting(by)).is_none();
+        assert_eq!(
+            [is_taken("diff", "copied"), is_taken("diff", "wall"), is_taken("run", "copied")],
+            [false, true, true]
+        );
     }
 }

@@ -60,19 +60,37 @@ impl From<WeightBy> for Weight {
     }
 }
 
+/// The weights of a comparison.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum ComparedBy {
+    Cpu,
+    Wall,
+    /// Observations of running threads
+    Samples,
+}
+
+impl From<ComparedBy> for Weight {
+    fn from(by: ComparedBy) -> Weight {
+        match by {
+            ComparedBy::Cpu => Weight::Cpu,
+            ComparedBy::Wall => Weight::Wall,
+            ComparedBy::Samples => Weight::Samples,
+        }
+    }
+}
+
 /// Whether two sides can be compared by that weight.
 ///
 /// # Errors
-/// It is no weight of comparisons, or a file does not tell it.
-pub fn check_compared_weight(before: &[Run], after: &[Run], weight: Option<Weight>) -> Result<(), Failure> {
-    let what = match weight {
-        None => return Ok(()),
-        Some(Weight::Copied | Weight::Allocated) => return check_is_compared(weight),
-        Some(Weight::Cpu) => "CPU time",
-        Some(Weight::Wall) => "wall time",
-        Some(Weight::Samples) => "samples",
+/// A file does not tell it.
+pub fn check_compared_weight(before: &[Run], after: &[Run], by: Option<ComparedBy>) -> Result<(), Failure> {
+    let Some(by) = by else { return Ok(()) };
+    let what = match by {
+        ComparedBy::Cpu => "CPU time",
+        ComparedBy::Wall => "wall time",
+        ComparedBy::Samples => "samples",
     };
-    let Some(run) = weight.and_then(|weight| without(before, after, weight)) else { return Ok(()) };
+    let Some(run) = without(before, after, by.into()) else { return Ok(()) };
     let told = [Weight::Cpu, Weight::Wall, Weight::Samples]
         .into_iter()
         .find(|weight| without(before, after, *weight).is_none());
@@ -82,20 +100,6 @@ pub fn check_compared_weight(before: &[Run], after: &[Run], weight: Option<Weigh
         Some(told) => failure.hint(format!("--weight {} compares what all of these files tell", told.key())),
         None => failure,
     })
-}
-
-/// Before any file is read.
-///
-/// # Errors
-/// It is no weight of comparisons.
-pub fn check_is_compared(weight: Option<Weight>) -> Result<(), Failure> {
-    let bytes = match weight {
-        Some(Weight::Allocated) => "allocated",
-        Some(Weight::Copied) => "copied",
-        _ => return Ok(()),
-    };
-    Err(Failure::usage(format!("a comparison is of CPU, wall time or samples, not of {bytes} bytes"))
-        .hint(format!("compare two reports: genba report --weight {bytes} FILE")))
 }
 
 /// Whether a recording can be weighed so.

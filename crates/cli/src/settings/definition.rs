@@ -55,20 +55,26 @@ pub fn words(setting: &Setting) -> Vec<OsString> {
     }
 }
 
-/// The first verb with this setting; the others define it alike.
+/// The first verb with this setting; the others define it alike, but for the values that some of them do not take.
 pub fn verb_of<'a>(command: &'a Command, key: &str) -> Option<(&'static str, &'a Command)> {
     let (key, name) = KEYS.iter().find_map(|(name, keys)| Some((*keys.iter().find(|known| **known == key)?, *name)))?;
     Some((key, command.find_subcommand(name)?))
 }
 
-/// Err: the value is none for this option; what it is and where it stands, in words.
+/// Err: the value is none for this option of any verb; what it is and where it stands, in words.
 pub fn check(command: &Command, setting: &Setting) -> Result<(), Failure> {
-    let Some((_, verb)) = verb_of(command, setting.key) else {
-        return Ok(());
-    };
-    let verb_name = verb.get_name();
-    let line = [OsString::from(verb_name)].into_iter().chain(words(setting));
-    let Err(refusal) = verb.clone().try_get_matches_from(line) else {
+    let verbs = KEYS.iter().filter(|(_, keys)| keys.contains(&setting.key));
+    let verbs: Vec<&Command> = verbs.filter_map(|(name, _)| command.find_subcommand(name)).collect();
+    let mut refusals = Vec::new();
+    for verb in verbs {
+        match refusal(verb, setting) {
+            Some(refusal) => refusals.push((verb.get_name(), refusal)),
+            None => return Ok(()),
+        }
+    }
+    // The words of the verb that takes most values.
+    let Some((verb_name, refusal)) = refusals.into_iter().rev().max_by_key(|(_, refusal)| expected(refusal).len())
+    else {
         return Ok(());
     };
     let found = match &setting.value {
@@ -79,6 +85,12 @@ pub fn check(command: &Command, setting: &Setting) -> Result<(), Failure> {
     Err(Failure::usage(format!("{}: `{}` cannot be {found}", setting.origin, setting.key))
         .detail(expected(&refusal))
         .hint(format!("genba {verb_name} --help says what --{} takes", setting.key)))
+}
+
+/// Why the verb does not take it.
+pub fn refusal(verb: &Command, setting: &Setting) -> Option<clap::Error> {
+    let line = [OsString::from(verb.get_name())].into_iter().chain(words(setting));
+    verb.clone().try_get_matches_from(line).err()
 }
 
 fn expected(refusal: &clap::Error) -> String {

@@ -7,10 +7,9 @@ use std::process::ExitCode;
 use clap::Args;
 use genba_profile::difference_view::{comparison, json, markdown, text};
 use genba_profile::shell;
-use genba_profile::weight::Weight;
 use genba_pstats::{Order, difference};
 
-use crate::read::{self, ColourWhen, FilterOptions, Format, SideTimes, Sides, Stream, WeightBy, prof_file};
+use crate::read::{self, ColourWhen, ComparedBy, FilterOptions, Format, SideTimes, Sides, Stream, prof_file};
 use crate::words::failure::Failure;
 use crate::words::numbers;
 
@@ -33,7 +32,7 @@ pub struct Arguments {
 
     /// What to compare: time per run, or samples [default: cpu, or wall when the program mostly waited]
     #[arg(long, value_name = "WEIGHT")]
-    weight: Option<WeightBy>,
+    weight: Option<ComparedBy>,
 
     #[arg(
         long,
@@ -60,19 +59,17 @@ pub struct Arguments {
 }
 
 pub fn diff(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let weight: Option<Weight> = arguments.weight.map(Into::into);
-    read::check_is_compared(weight)?;
     if let ([before, after], []) | ([before], [after]) = (arguments.before.as_slice(), arguments.after.as_slice())
         && prof_file::has_counts(before)
         && prof_file::has_counts(after)
     {
-        return difference_of_calls(before, after, arguments, weight);
+        return difference_of_calls(before, after, arguments);
     }
     let files = (arguments.before.as_slice(), arguments.after.as_slice());
     let sides = Sides::open("diff", files, &arguments.times, &arguments.filters)?;
     let (before_runs, after_runs) = sides.runs()?;
-    read::check_compared_weight(&before_runs, &after_runs, weight)?;
-    let comparison = comparison(&before_runs, &after_runs, weight);
+    read::check_compared_weight(&before_runs, &after_runs, arguments.weight)?;
+    let comparison = comparison(&before_runs, &after_runs, arguments.weight.map(Into::into));
     let is_json = arguments.format == Format::Json;
     let limit = arguments.limit.unwrap_or(if is_json { 0 } else { ROWS_ON_SCREEN });
     let rows_max = (limit > 0).then_some(limit);
@@ -97,20 +94,15 @@ pub fn diff(arguments: &Arguments) -> Result<ExitCode, Failure> {
 }
 
 /// Two `.prof` files: all calls were counted, and nothing tells how much their times differ from run to run.
-fn difference_of_calls(
-    before: &Path,
-    after: &Path,
-    arguments: &Arguments,
-    weight: Option<Weight>,
-) -> Result<ExitCode, Failure> {
+fn difference_of_calls(before: &Path, after: &Path, arguments: &Arguments) -> Result<ExitCode, Failure> {
     if arguments.filters.are_any() || arguments.times.before_time.is_some() {
         return Err(Failure::usage("filters do not apply to counts of calls: they tell functions, not samples")
             .hint(format!("genba pstats {} --stats REGEX lists some functions", shell::path(before))));
     }
-    let order = match weight {
-        None | Some(Weight::Wall) => Order::Time,
-        Some(Weight::Samples) => Order::Calls,
-        Some(_) => {
+    let order = match arguments.weight {
+        None | Some(ComparedBy::Wall) => Order::Time,
+        Some(ComparedBy::Samples) => Order::Calls,
+        Some(ComparedBy::Cpu) => {
             return Err(Failure::usage("counts of calls tell no CPU time")
                 .hint("--weight wall orders functions by their time, --weight samples by their calls"));
         }

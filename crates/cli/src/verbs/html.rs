@@ -12,10 +12,9 @@ use genba_profile::figures;
 use genba_profile::profile::Profile;
 use genba_profile::summary::{kept_line, law_line};
 use genba_profile::warnings::warnings;
-use genba_profile::weight::Weight;
 
 use crate::files::own_file::MARKED_HEAD;
-use crate::read::{self, FilterOptions, Recordings, SideTimes, Sides, WeightBy, open_all};
+use crate::read::{self, ComparedBy, FilterOptions, Recordings, SideTimes, Sides, open_all};
 use crate::verbs::export::{Written, delivered};
 use crate::verbs::gc::cycles::kept_files;
 use crate::words::failure::{self, Failure, say};
@@ -52,7 +51,7 @@ pub struct Arguments {
 
     /// What to compare: time per run, or samples; a page of one recording has each weight [default: cpu, or wall when the program mostly waited]
     #[arg(long, value_name = "WEIGHT", conflicts_with = "as_one")]
-    weight: Option<WeightBy>,
+    weight: Option<ComparedBy>,
 
     #[command(flatten)]
     times: SideTimes,
@@ -81,9 +80,7 @@ pub fn html(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let has_times = arguments.times.before_time.is_some();
     let is_one = arguments.after.is_empty() && !has_times && (arguments.as_one || arguments.files.len() < 2);
     let room = if arguments.all_samples { Room::Unlimited } else { Room::OfAFile };
-    let weight: Option<Weight> = arguments.weight.map(Into::into);
-    read::check_is_compared(weight)?;
-    if is_one && weight.is_some() {
+    if is_one && arguments.weight.is_some() {
         return Err(Failure::usage("--weight is for comparisons: a page of one recording has each weight")
             .hint("the page's first row has a switch for it, and so has the key w"));
     }
@@ -91,7 +88,7 @@ pub fn html(arguments: &Arguments) -> Result<ExitCode, Failure> {
         true => page_of_one(&arguments.files, &arguments.filters, room)?,
         false => {
             let files = (arguments.files.as_slice(), arguments.after.as_slice());
-            page_of_two(Sides::open("html", files, &arguments.times, &arguments.filters)?, weight, room)?
+            page_of_two(Sides::open("html", files, &arguments.times, &arguments.filters)?, arguments.weight, room)?
         }
     };
     let output = arguments.output.as_deref();
@@ -130,10 +127,10 @@ pub fn page_of_one(files: &[PathBuf], filters: &FilterOptions, room: Room) -> Re
 }
 
 /// Of a comparison: what changed, and each side as a recording of its own.
-pub fn page_of_two(sides: Sides, weight: Option<Weight>, room: Room) -> Result<Made, Failure> {
+pub fn page_of_two(sides: Sides, weight: Option<ComparedBy>, room: Room) -> Result<Made, Failure> {
     let (before_runs, after_runs) = sides.runs()?;
     read::check_compared_weight(&before_runs, &after_runs, weight)?;
-    let comparison = comparison(&before_runs, &after_runs, weight);
+    let comparison = comparison(&before_runs, &after_runs, weight.map(Into::into));
     let mut words = vec![comparison.verdict()];
     let warnings = comparison.warnings();
     let compared = during("comparing", || compared(&comparison, &warnings)).map_err(not_made)?;

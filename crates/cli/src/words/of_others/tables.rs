@@ -284,5 +284,10 @@ pub const VALUES: &[(&str, &[&str], &str)] = &[
     ("--format", &["collapsed", "folded", "raw"], "genba export --to collapsed writes it"),
     ("--sort", &["cumulative", "cumtime", "cum"], "--sort total is what cProfile calls cumulative"),
     ("--sort", &["time", "tottime", "cpu"], "--sort self is what cProfile calls tottime"),
+    (
+        "--weight",
+        &["copied", "allocated"],
+        "bytes are of one recording: genba report --weight copied FILE, or allocated, and its page has a switch for them",
+    ),
     ("--by", &["file", "files"], "--by module; genba lines shows the source of a file"),
 ];
