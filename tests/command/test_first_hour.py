@@ -169,6 +169,7 @@ WALK = {
         refused("genba report --focus '('", "not a regular expression: "),
         refused("genba report --time 1", "expected a time from the recording's beginning"),
         refused("genba report --weight allocated", "^hint: record anew: genba run --alloc app.py$", code=1),
+        refused("genba run --weight copied app.py", "^error: --weight copied: without --copies", "^hint: --copies --weight copied$"),
         refused("genba diff --weight copied app.genba app.genba", "^hint: bytes are of one recording: genba report --weight copied"),
         refused("genba html --weight allocated", "^hint: bytes are of one recording: genba report --weight copied"),
         typed("genba tree", "^ *share +CPU +self +wall +self +path$", r"^ *\d+\.\d % .* distinct \(app\.py:3\)$"),

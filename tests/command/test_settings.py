@@ -277,6 +277,16 @@ def test_the_closing_report_follows_what_is_set_for_reports(tmp_path: Path) -> N
     wrong = genba(tmp_path, *run, variables={"GENBA_WEIGHT": "gold", **cache})
     assert wrong.returncode == 2 and wrong.stderr.startswith("error: GENBA_WEIGHT: `weight` cannot be `gold`"), wrong.stderr
     assert not (tmp_path / "app-4.genba").exists()
+    # What the run does not count, and what no comparison has.
+    left = genba(tmp_path, *run, variables={"GENBA_WEIGHT": "copied", **cache}).stderr
+    assert left.startswith("note: GENBA_WEIGHT: `weight` is left out: without --copies no copied bytes are recorded\n"), left
+    assert "\nweight: " not in left and (tmp_path / "app-4.genba").exists(), left
+    write(tmp_path, "genba.toml", 'weight = "copied"\n')
+    compared = genba(tmp_path, "diff", "app.genba", "app-2.genba", variables=cache)
+    assert compared.returncode == 0 and compared.stdout, compared.stderr
+    refused = genba(tmp_path, "run", "--weight", "copied", *run[1:], variables=cache)
+    assert refused.returncode == 2 and "\nhint: --copies --weight copied\n" in refused.stderr, refused.stderr
+    assert not (tmp_path / "app-5.genba").exists()
 
 
 def test_an_interpreter_beside_the_settings(tmp_path: Path) -> None:

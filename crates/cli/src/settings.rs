@@ -15,7 +15,7 @@ use std::ffi::OsString;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use crate::words::failure::Failure;
-use setting::{KEYS, SHOW_CONFIG, Setting, is_typed};
+use setting::{KEYS, SHOW_CONFIG, Setting, Value, is_typed};
 
 /// `none`: no settings at all.
 const NONE: &str = "GENBA_SETTINGS";
@@ -75,9 +75,13 @@ pub fn applied(command: &Command, words: Vec<OsString>) -> Result<Applied, Failu
     // A value that only other verbs take: `weight = "copied"` beside `genba diff`.
     let is_taken = |setting: &&Setting| definition::refusal(verb, setting).is_none();
     let levels = [variables.iter().filter(is_taken).collect(), of_file.filter(is_taken).collect()];
-    let chosen = chosen(verb, typed, levels)?;
+    let mut chosen = chosen(verb, typed, levels)?;
+    let left_out = leave_out_what_is_not_counted(verb, typed, &mut chosen);
     if is_shown {
         return Ok(Applied::Shown(shown::page(verb, typed, &chosen, (!is_off).then_some(&file))));
+    }
+    if !is_on("quiet", typed, &chosen) {
+        left_out.iter().for_each(|words| crate::words::failure::say(&format!("note: {words}")));
     }
     file.passed_over.iter().for_each(|words| crate::words::failure::say(&format!("warning: {words}")));
     // The verb is the first word: the command has no options of its own that go with a verb.
@@ -91,6 +95,35 @@ fn lenient(command: &Command) -> Command {
     let mut lenient = command.clone().mut_subcommands(|verb| verb.mut_args(|option| option.required(false)));
     lenient.build();
     lenient
+}
+
+/// A recording is weighed by what it counts. The words about what was left out.
+fn leave_out_what_is_not_counted(verb: &Command, typed: &ArgMatches, chosen: &mut Vec<&Setting>) -> Vec<String> {
+    const COUNTED_WITH: [(&str, &str); 2] = [("copied", "copies"), ("allocated", "alloc")];
+    let mut left_out = Vec::new();
+    for (weight, option) in COUNTED_WITH {
+        let counts = verb.get_arguments().any(|argument| argument.get_id() == option);
+        if !counts || is_on(option, typed, chosen) {
+            continue;
+        }
+        chosen.retain(|setting| {
+            let is_left_out = setting.key == "weight" && setting.value == Value::Text(weight.into());
+            if is_left_out {
+                left_out.push(format!(
+                    "{}: `weight` is left out: without --{option} no {weight} bytes are recorded",
+                    setting.origin
+                ));
+            }
+            !is_left_out
+        });
+    }
+    left_out
+}
+
+/// A switch, typed or set.
+fn is_on(option: &str, typed: &ArgMatches, chosen: &[&Setting]) -> bool {
+    let is_set = || chosen.iter().any(|setting| setting.key == option && setting.value == Value::Switch(true));
+    typed.try_get_one::<bool>(option).is_ok_and(|on| on == Some(&true)) || is_set()
 }
 
 /// The settings that hold, strongest level first. One that is typed, or that cannot go with one that is, is left out; so is what cannot go with
@@ -137,7 +170,7 @@ fn exclude(verb: &Command, one: &Arg, other: &Arg) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::setting::{Origin, Value};
+    use super::setting::Origin;
     use super::*;
 
     fn command() -> Command {
@@ -194,6 +227,34 @@ mod tests {
         check("--no-children", &[], &["children"], "");
         check("--children", &["native"], &["children", "native"], "native of variable");
         check("app.py -r 100", &[], &["rate"], "rate of file");
+    }
+
+    #[test]
+    fn a_weight_is_left_out_where_nothing_counts_it() {
+        let command = command();
+        let origin = || Origin::Variable("GENBA_WEIGHT".to_owned());
+        let weight = |by: &str| Setting { key: "weight", value: Value::Text(by.into()), origin: origin() };
+        let copies = Setting { key: "copies", value: Value::Switch(true), origin: origin() };
+        let check = |line: &str, by: &str, sets_copies: bool, expected: &str| {
+            let mut words = line.split(' ');
+            let verb = command.find_subcommand(words.next().unwrap()).unwrap();
+            let typed = verb.clone().no_binary_name(true).try_get_matches_from(words).unwrap();
+            let weight = weight(by);
+            let mut chosen = vec![&weight];
+            chosen.extend(sets_copies.then_some(&copies));
+            let said = leave_out_what_is_not_counted(verb, &typed, &mut chosen).join("\n");
+            let is_left_out = !chosen.iter().any(|setting| setting.key == "weight");
+            assert_eq!((said.as_str(), is_left_out), (expected, !expected.is_empty()), "{line}");
+        };
+        let without = "GENBA_WEIGHT: `weight` is left out: without --copies no copied bytes are recorded";
+        check("run app.py", "copied", false, without);
+        check("run --copies app.py", "copied", false, "");
+        check("run --copies --no-copies app.py", "copied", false, without);
+        check("run app.py", "copied", true, "");
+        check("run app.py", "wall", false, "");
+        check("report app.genba", "copied", false, "");
+        let without = "GENBA_WEIGHT: `weight` is left out: without --alloc no allocated bytes are recorded";
+        check("attach --copies 1", "allocated", false, without);
     }
 
     #[test]

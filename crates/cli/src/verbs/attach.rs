@@ -76,11 +76,12 @@ pub struct Arguments {
 pub fn attach(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let pid = arguments.pid;
     // No setting comes here: `alloc` is one of `run` alone.
-    if arguments.recording.records_allocations() {
+    if arguments.recording.records_allocations() || arguments.closing.weighs_allocations() {
         return Err(Failure::usage("attach cannot record allocated bytes yet")
             .detail("the functions that count them must be there when the program is loaded")
             .hint("start the program with it: genba run --alloc app.py"));
     }
+    arguments.closing.check_counted(&arguments.recording)?;
     let interpreter = interpreter::find(pid).map_err(|refusal| refused(&refusal))?;
     entering::check(&interpreter)?;
     let facts = interpreter.facts.clone();

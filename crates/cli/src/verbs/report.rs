@@ -18,7 +18,8 @@ use genba_profile::weight::Weight;
 
 use crate::files::packages;
 use crate::finish::{self, Added, SymbolsAt};
-use crate::read::{self, FilterOptions, Format, RecordingArguments, SortBy, Stream, ViewOptions};
+use crate::read::{self, FilterOptions, Format, RecordingArguments, SortBy, Stream, ViewOptions, WeightBy};
+use crate::recording::RecordingOptions;
 use crate::words::failure::{Failure, say};
 use crate::words::numbers;
 use crate::words::progress::during;
@@ -66,6 +67,26 @@ pub struct ClosingOptions {
     /// Order by what ends in a row (self) or by all that passes through it (total)
     #[arg(long, value_name = "BY", default_value = "self")]
     sort: SortBy,
+}
+
+impl ClosingOptions {
+    /// Before the program starts: what is not counted has no report. `options`: those that count.
+    pub fn check_counted(&self, options: &RecordingOptions) -> Result<(), Failure> {
+        let (what, counts, option) = match self.view.weight {
+            Some(WeightBy::Copied) => ("copied", options.records_copies(), "copies"),
+            Some(WeightBy::Allocated) => ("allocated", options.records_allocations(), "alloc"),
+            _ => return Ok(()),
+        };
+        if counts {
+            return Ok(());
+        }
+        Err(Failure::usage(format!("--weight {what}: without --{option} no {what} bytes are recorded"))
+            .hint(format!("--{option} --weight {what}")))
+    }
+
+    pub fn weighs_allocations(&self) -> bool {
+        self.view.weight == Some(WeightBy::Allocated)
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

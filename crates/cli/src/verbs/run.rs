@@ -98,6 +98,7 @@ fn own_facts() -> Result<Facts, Failure> {
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    arguments.closing.check_counted(&arguments.recording)?;
     let program = target::Program::resolve(&target::Asked {
         module: arguments.module.as_deref(),
         target: &arguments.target,
