@@ -1,10 +1,11 @@
 """Options that `genba attach` has in common with `genba run`: each reaches the agent, and the recording shows it."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from recording import Workshop
+from recording import REPOSITORY, Workshop
 from running_program import started
 
 # Interval in ns, budget in thousandths, whether C is recorded.
@@ -48,3 +49,15 @@ def test_children_are_left_alone_where_asked(workshop: Workshop) -> None:
         assert "genba-agent" not in Path(f"/proc/{child}/maps").read_text()
         program.end()
     assert [process["pid"] for process in run.profile()["processes"]] == [program.pid]
+
+
+def test_the_library_that_stays_is_as_large_as_the_pages_say(workshop: Workshop) -> None:
+    with started(workshop, workshop.program("tests/programs/attached.py")) as program:
+        program.recorded("size.genba", "--duration", "300ms", "--quiet")
+        maps = Path(f"/proc/{program.pid}/maps").read_text().splitlines()
+        program.end()
+    ranges = [line.split()[0].split("-") for line in maps if "genba-agent" in line]
+    mapped_bytes = sum(int(end, 16) - int(start, 16) for start, end in ranges)
+    for page in ("docs/attach.md", "docs/production.md"):
+        (told,) = re.findall(r"library stays mapped \((\d+) MB\)", (REPOSITORY / page).read_text())
+        assert round(mapped_bytes / 1e6) == int(told), (page, mapped_bytes)
