@@ -52,7 +52,7 @@ pub struct Arguments {
     #[arg(long, value_name = "PERCENT")]
     min_share: Option<MinShare>,
 
-    /// Fold all but the first N functions; 0 shows all [default: 5, in JSON 0]
+    /// Fold all but the first N functions; 0 folds none but what --min-share folds [default: 5, in JSON 0]
     #[arg(long, value_name = "N", value_parser = numbers::limit)]
     limit: Option<usize>,
 

@@ -49,7 +49,7 @@ pub struct Arguments {
     #[arg(long, value_name = "BY", default_value = "self")]
     sort: SortBy,
 
-    /// Fold all but the first N rows; 0 shows all [default: 20 as text, else 0]
+    /// Fold all but the first N rows; 0 folds none but what --min-share folds [default: 20 as text, else 0]
     #[arg(long, value_name = "N", value_parser = numbers::limit)]
     limit: Option<usize>,
 

@@ -3,7 +3,7 @@
 
 /// How many to show, where 0 is all.
 pub fn limit(text: &str) -> Result<usize, String> {
-    text.parse().map_err(|_| "expected a whole number, such as 20; 0 shows all".to_owned())
+    text.parse().map_err(|_| "expected a whole number, such as 20; 0 is no limit".to_owned())
 }
 
 /// Err: words for the user. A bound of the type is told to who exceeds it.
@@ -35,7 +35,7 @@ mod tests {
     fn what_is_no_number_is_said_in_plain_words() {
         assert_eq!((limit("0"), limit("20")), (Ok(0), Ok(20)));
         for wrong in ["x", "-3", "1.5", ""] {
-            assert_eq!(limit(wrong).unwrap_err(), "expected a whole number, such as 20; 0 shows all", "{wrong}");
+            assert_eq!(limit(wrong).unwrap_err(), "expected a whole number, such as 20; 0 is no limit", "{wrong}");
         }
         assert_eq!((from::<u32>(1)("1"), from::<u32>(1)("4294967295")), (Ok(1), Ok(u32::MAX)));
         for wrong in ["0", "x", ""] {
