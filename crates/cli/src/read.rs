@@ -13,7 +13,7 @@ use std::io::{BufWriter, ErrorKind, IsTerminal, StdoutLock, Write};
 
 use genba_profile::paint::Paint;
 use genba_profile::report::printable;
-use genba_profile::wrap::wrapped_on_screen;
+use genba_profile::wrap::{wrapped, wrapped_on_screen};
 use rustix::termios::tcgetwinsize;
 
 use crate::words::failure::{self, Failure, say};
@@ -72,6 +72,12 @@ pub fn width(stream: Stream) -> usize {
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
     printed(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()))
+}
+
+/// The same, with lines that are too long for the terminal broken.
+pub fn print_wrapped(text: &str) -> Result<(), Failure> {
+    let Some(width) = screen_width(Stream::Stdout) else { return print(text) };
+    print(&text.lines().flat_map(|line| wrapped(line, width)).map(|line| line + "\n").collect::<String>())
 }
 
 /// The same of a text that is made piece by piece, and never there as a whole.

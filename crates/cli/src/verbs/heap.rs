@@ -21,7 +21,7 @@ use genba_process::interpreter::{self, Interpreter};
 use genba_profile::figures;
 use genba_profile::shell;
 
-use crate::read;
+use crate::read::{self, Stream};
 use crate::verbs::attach::entering;
 use crate::words::durations;
 use crate::words::failure::{Failure, say};
@@ -147,7 +147,10 @@ fn kept(arguments: &Arguments, path: &Path) -> Result<ExitCode, Failure> {
 
 fn print(arguments: &Arguments, page: &page::Page) -> Result<(), Failure> {
     match arguments.format {
-        Format::Text => read::print(&text::text(page, arguments.top.unwrap_or(TOP))),
+        Format::Text => {
+            let (top, width) = (arguments.top.unwrap_or(TOP), read::screen_width(Stream::Stdout));
+            read::print_wrapped(&text::text(page, top, width))
+        }
         Format::Json => read::print(&page.limited(arguments.top.unwrap_or(0)).json()?),
     }
 }
@@ -166,7 +169,7 @@ fn growing(
         match look() {
             Ok(page) => {
                 let passed = figures::duration(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
-                read::print(&format!("\nafter {passed} · {}", diff::growth(first, &page, top)))?;
+                read::print_wrapped(&format!("\nafter {passed} · {}", diff::growth(first, &page, top)))?;
             }
             Err(_) if interrupt.has_come() => break,
             Err(_) if has_ended() => break,

@@ -10,7 +10,7 @@ pub mod json;
 pub mod markdown;
 pub mod text;
 
-pub use crate::words::excerpt::{printable, source_cut};
+pub use crate::words::excerpt::{middle_cut, printable, source_cut};
 
 use foldhash::{HashMap, HashSet};
 

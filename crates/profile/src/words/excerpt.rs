@@ -108,7 +108,8 @@ pub(crate) fn first_cells_cut(text: &str, cells_max: usize) -> String {
 }
 
 /// The same from its middle: what a name begins and ends with says most.
-pub(crate) fn middle_cut(text: &str, cells_max: usize) -> String {
+#[must_use]
+pub fn middle_cut(text: &str, cells_max: usize) -> String {
     if text.width() <= cells_max {
         return text.to_string();
     }

@@ -78,7 +78,7 @@ pub fn cycles(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let is_stream =
         |output: &PathBuf| output == Path::new("-") || output.exists() && !output.is_file() && !output.is_dir();
     if !arguments.output.as_ref().is_some_and(is_stream) {
-        read::print(&if is_json { page.json()? } else { text::text(&page) })?;
+        if is_json { read::print(&page.json()?) } else { read::print_wrapped(&text::text(&page)) }?;
     }
     if let Some(output) = &arguments.output {
         let drawn = genba_page::cycles_page(&drawing::numbers(&page)?, MARKED_HEAD);

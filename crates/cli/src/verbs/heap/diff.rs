@@ -13,13 +13,15 @@ use genba_profile::shell;
 use serde::Serialize;
 
 use super::page::{FORMAT, Format, Page, TOP, VERSION};
-use super::text::shortened;
+use super::text::named;
 use crate::files::own_file::format_of;
-use crate::read;
+use crate::read::{self, Stream};
 use crate::words::failure::{self, Failure};
 use crate::words::numbers;
 
 const KEEPS_ONE: &str = "genba heap PID -o FILE keeps one";
+/// Of the numbers in a row.
+const CELLS_BEFORE_NAME: usize = 41;
 
 #[derive(Args)]
 pub struct Arguments {
@@ -69,7 +71,10 @@ pub fn diff(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let (before, after) = (read_page(&arguments.before)?, read_page(&arguments.after)?);
     let changes = changes(&before, &after);
     match arguments.format {
-        Format::Text => read::print(&text(&before, &after, &changes, arguments.top.unwrap_or(TOP)))?,
+        Format::Text => {
+            let (top, width) = (arguments.top.unwrap_or(TOP), read::screen_width(Stream::Stdout));
+            read::print_wrapped(&text(&before, &after, &changes, top, width))?;
+        }
         Format::Json => {
             let top = arguments.top.filter(|&top| top > 0).unwrap_or(changes.len());
             let shown = changes.get(..top).unwrap_or(&changes);
@@ -92,7 +97,7 @@ pub fn diff(arguments: &Arguments) -> Result<ExitCode, Failure> {
 
 /// The same as text.
 pub fn growth(before: &Page, after: &Page, top: usize) -> String {
-    text(before, after, &changes(before, after), top)
+    text(before, after, &changes(before, after), top, read::screen_width(Stream::Stdout))
 }
 
 /// A file of a heap.
@@ -160,7 +165,8 @@ fn changes(before: &Page, after: &Page) -> Vec<Change> {
     changes
 }
 
-fn text(before: &Page, after: &Page, changes: &[Change], top: usize) -> String {
+/// `width`: of the terminal.
+fn text(before: &Page, after: &Page, changes: &[Change], top: usize, width: Option<usize>) -> String {
     let mut text = format!(
         "{} → {}: {} objects, {}\n",
         figures::size(before.bytes),
@@ -182,7 +188,7 @@ fn text(before: &Page, after: &Page, changes: &[Change], top: usize) -> String {
             signed(change.bytes_before, change.bytes_after, figures::size),
             signed(change.count_before, change.count_after, figures::count),
             figures::count(change.count_after),
-            shortened(&printable(&change.full_name)),
+            named(&change.full_name, CELLS_BEFORE_NAME, width),
         ));
     }
     if changes.len() > shown {
@@ -257,7 +263,7 @@ mod tests {
     fn what_grew_most_comes_first() {
         let before = page(&[("Same", 1, 10), ("Less", 9, 90), ("Twice", 1, 5), ("Twice", 1, 5)]);
         let after = page(&[("Same", 1, 10), ("Less", 2, 20), ("New", 3, 300), ("Twice", 4, 20)]);
-        let text = text(&before, &after, &changes(&before, &after), 0);
+        let text = text(&before, &after, &changes(&before, &after), 0, None);
         let rows: Vec<Vec<&str>> = text.lines().skip(3).map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(
             rows,
@@ -274,7 +280,7 @@ mod tests {
     fn garbage_that_only_one_counts_is_said() {
         let whole = page(&[("Held", 3, 30)]);
         let live = Page { garbage: Some(Garbage { objects: 0, bytes: 0 }), ..page(&[("Held", 1, 10)]) };
-        let words = |before: &Page, after: &Page| text(before, after, &changes(before, after), 0);
+        let words = |before: &Page, after: &Page| text(before, after, &changes(before, after), 0, None);
         assert!(words(&live, &whole).contains("\nnote: the earlier one is without garbage (--live-only)"));
         assert!(words(&whole, &live).contains("\nnote: the later one is without garbage (--live-only)"));
         assert!(!words(&live, &live).contains("note: "));

@@ -69,7 +69,7 @@ pub fn refs(arguments: &Arguments) -> Result<ExitCode, Failure> {
         asked.answer.classes.iter().map(|class| (class.row, Row::of(class.clone()).full_name())).collect();
     let ways = Ways::new(Page::new(&interpreter, &choice, asked), class, held, &chains, &names);
     match arguments.format {
-        Format::Text => read::print(&text(&ways))?,
+        Format::Text => read::print_wrapped(&text(&ways))?,
         Format::Json => read::print(&ways.json()?)?,
     }
     Ok(ExitCode::SUCCESS)

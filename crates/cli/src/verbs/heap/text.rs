@@ -2,14 +2,19 @@
 //! Owns: the words. Never: leaves a class out without saying how many.
 
 use genba_profile::figures;
-use genba_profile::report::printable;
+use genba_profile::report::{middle_cut, printable};
 
 use super::page::{Page, Row};
 
 const PAGE_BYTES: u64 = 4096;
 const NAME_CHARACTERS_MAX: usize = 120;
+const NAME_CELLS_MIN: usize = 20;
+/// Of the numbers in a row.
+const CELLS_BEFORE_NAME: usize = 45;
+const HAS_MORE: &str = " +";
 
-pub fn text(page: &Page, top: usize) -> String {
+/// `width`: of the terminal, where names of classes are cut.
+pub fn text(page: &Page, top: usize, width: Option<usize>) -> String {
     let mut text = format!(
         "process {} · CPython {} · {}, {} in {}\n\n",
         page.pid,
@@ -27,7 +32,7 @@ pub fn text(page: &Page, top: usize) -> String {
             figures::percent(row.bytes, page.bytes),
             figures::count(row.count),
             figures::size(row.bytes.checked_div(row.count).unwrap_or(0)),
-            marked(row),
+            marked(row, width),
         ));
     }
     let rest: Vec<_> = page.classes.iter().skip(shown).collect();
@@ -84,8 +89,16 @@ pub fn how(page: &Page) -> String {
     text
 }
 
-fn marked(row: &Row) -> String {
-    shortened(&printable(&row.full_name())) + if row.has_more { " +" } else { "" }
+fn marked(row: &Row, width: Option<usize>) -> String {
+    let mark = if row.has_more { HAS_MORE } else { "" };
+    named(&row.full_name(), CELLS_BEFORE_NAME + mark.len(), width) + mark
+}
+
+/// A class behind so many cells of its row.
+pub fn named(class: &str, cells_before: usize, width: Option<usize>) -> String {
+    let name = shortened(&printable(class));
+    let room = width.map(|width| width.saturating_sub(cells_before).max(NAME_CELLS_MIN));
+    room.map_or_else(|| name.clone(), |room| middle_cut(&name, room))
 }
 
 /// How much of the memory the table explains.
@@ -163,5 +176,19 @@ pub fn shortened(name: &str) -> String {
     match name.char_indices().nth(NAME_CHARACTERS_MAX) {
         Some((byte, _)) => format!("{}…", name.get(..byte).unwrap_or(name)),
         None => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::named;
+
+    #[test]
+    fn a_class_is_cut_to_what_the_terminal_leaves() {
+        assert_eq!(named("app.Order", 45, Some(80)), "app.Order");
+        let long = "importlib.metadata._functools.FrozenOrderedDictionary";
+        assert_eq!(named(long, 45, None), long);
+        assert_eq!(named(long, 45, Some(80)), "importlib.metadat…OrderedDictionary");
+        assert_eq!(named(long, 45, Some(80)).chars().count(), 35);
     }
 }

@@ -7,7 +7,7 @@ use crate::tables::file_names::FileNames;
 use crate::tables::profile::Profile;
 use crate::views::collections::heading::{heading_line, place_words};
 use crate::views::summary::{law_line, who};
-use crate::words::excerpt::printable;
+use crate::words::excerpt::{middle_cut, printable, source_cut};
 use crate::words::figures::{count, counted, duration, size};
 use crate::words::paint::Paint;
 use crate::words::shell::word;
@@ -20,6 +20,11 @@ const MASKED: &str = "***";
 /// Between an advice and what tries it.
 const TRIES: &str = " To see whether that helps: ";
 const BAR_CELLS: u64 = 30;
+/// Of the numbers behind a place.
+const COLUMNS_CELLS: usize = 62;
+/// `gc.collect()`, a reason.
+const PLACE_CELLS_MIN: usize = 12;
+const SOURCE_INDENT: &str = "    ";
 /// The bins of the histogram: up to 10 µs, then ten times as much each.
 const BINS_NS: [u64; 6] = [10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
 
@@ -35,7 +40,7 @@ pub fn text(reading: &Reading, summary: &Summary, width: Option<usize>, paint: P
         page += &format!("{line}\n");
     }
     if summary.all.collections > 0 {
-        page += &tables(profile, summary, &files, paint);
+        page += &tables(profile, summary, &files, width, paint);
         page += &histogram(profile, paint);
     }
     for advice in &summary.advice {
@@ -88,10 +93,11 @@ fn heading(name: &str, cells: usize, paint: Paint) -> String {
     format!("\n{}\n", paint.quiet(&line))
 }
 
-fn tables(profile: &Profile, summary: &Summary, files: &FileNames, paint: Paint) -> String {
+fn tables(profile: &Profile, summary: &Summary, files: &FileNames, width: Option<usize>, paint: Paint) -> String {
+    let room = width.map_or(usize::MAX, |width| width.saturating_sub(COLUMNS_CELLS).max(PLACE_CELLS_MIN));
     let shown = summary.by_place.iter().take(PLACES_MAX);
-    let names: Vec<String> = shown.map(|(place, _)| place_words(profile, files, *place)).collect();
-    let cells = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max("gc.collect()".len());
+    let names: Vec<String> = shown.map(|(place, _)| middle_cut(&place_words(profile, files, *place), room)).collect();
+    let cells = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(PLACE_CELLS_MIN);
     let mut page = heading("generation", cells, paint);
     for (generation, sum) in &summary.by_generation {
         page += &row(&generation.to_string(), cells, sum);
@@ -105,7 +111,8 @@ fn tables(profile: &Profile, summary: &Summary, files: &FileNames, paint: Paint)
         page += &row(name, cells, sum);
         let source = place.and_then(|place| profile.source_of(place.function)?.line(place.line));
         if let Some(source) = source.map(str::trim).filter(|source| !source.is_empty()) {
-            page += &format!("    {}\n", paint.quiet(&printable(source)));
+            let room = width.map_or(usize::MAX, |width| width.saturating_sub(SOURCE_INDENT.len()));
+            page += &format!("{SOURCE_INDENT}{}\n", paint.quiet(&source_cut(source, room)));
         }
     }
     let folded = summary.by_place.get(PLACES_MAX..).unwrap_or_default();
@@ -220,9 +227,12 @@ pub(super) fn advice_words(advice: &Advice, command: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{advice_words, command, gaps};
-    use crate::rules::collections::{Advice, Spared, Sum, Summary};
-    use crate::tables::profile::{Collector, Process, Profile};
+    use super::{advice_words, command, gaps, tables};
+    use crate::rules::collections::{Advice, Place, Spared, Sum, Summary};
+    use crate::tables::file_names::FileNames;
+    use crate::tables::owner::Owner;
+    use crate::tables::profile::{Collector, File, Function, Home, Process, Profile};
+    use crate::words::paint::Paint;
 
     #[test]
     fn what_cannot_be_freed_is_said_where_there_is_any() {
@@ -232,6 +242,25 @@ mod tests {
             gaps(&with(2)),
             ["not freed: 2 objects that nothing in use refers to and the collector cannot free (gc.garbage)"]
         );
+    }
+
+    #[test]
+    fn a_long_place_is_cut_to_the_width() {
+        let mut profile = Profile::default();
+        let path = "<frozen importlib._bootstrap_external>".to_owned();
+        let file = profile.files.push(File { path, owner: Owner::Stdlib, family: 0 });
+        let home = Home::Python { file, first_line: 729, table_bytes: 0 };
+        let function = profile.functions.push(Function { name: "_compile_bytecode".to_owned(), home });
+        let by_place = vec![(Some(Place { file, line: 729, function }), Sum::default())];
+        let summary = Summary { by_place, ..Summary::default() };
+        let files = FileNames::of(&profile, [file]);
+        let longest = |width| {
+            let page = tables(&profile, &summary, &files, width, Paint::Plain);
+            (page.lines().map(|line| line.chars().count()).max(), page.contains("…"))
+        };
+        assert_eq!(longest(None), (Some(122), false));
+        assert_eq!(longest(Some(100)), (Some(100), true));
+        assert_eq!(longest(Some(80)), (Some(80), true));
     }
 
     #[test]
