@@ -11,6 +11,7 @@ pub mod markdown;
 pub mod text;
 
 pub use crate::words::excerpt::{middle_cut, printable, source_cut};
+pub use crate::words::plumbing::passes_on;
 
 use foldhash::{HashMap, HashSet};
 
@@ -35,7 +36,6 @@ use crate::views::report::callers::{Caller, Callers};
 pub use crate::views::report::chain::Link;
 use crate::views::report::chain::{Chain, Chains};
 use crate::words::figures::share;
-use crate::words::plumbing::passes_on;
 use genba_format::state::State;
 
 /// What a row stands for.

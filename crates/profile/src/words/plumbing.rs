@@ -42,7 +42,8 @@ const OF_IMPORTS: [&str; 9] = [
 ];
 
 /// Whether a function is one of them.
-pub(crate) fn passes_on(profile: &Profile, function: FunctionIndex) -> bool {
+#[must_use]
+pub fn passes_on(profile: &Profile, function: FunctionIndex) -> bool {
     let row = &profile.functions[function];
     match row.home {
         Home::C { .. } => profile.owner_of(function) == Some(Owner::Interpreter) && is_in_c(&row.name),

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use genba_profile::figures;
 use genba_profile::profile::{FrameIndex, FrameKind, Home, NodeIndex, Profile};
+use genba_profile::report::passes_on;
 use serde::Serialize;
 
 use super::clock::{ClockPage, base_name, is_of_system, is_same_answerer};
@@ -14,6 +15,10 @@ use super::fact::{Fact, Facts};
 const SHARE_MIN: f64 = 0.01;
 /// A call takes about so long by the vDSO where it answers: for machines on which none does.
 const FAST_NS: f64 = 25.0;
+/// CPython's way into functions that take a tuple of arguments. Not among what passes a call on in all views.
+const CALL: &str = "cfunction_call";
+/// Functions that are named.
+const CALLERS_MAX: usize = 3;
 const WHY: &str = "what a faster clock could give back";
 
 /// libc's functions, and the vDSO's.
@@ -40,8 +45,10 @@ pub struct SharePage {
     pub cpu_ns: u64,
     /// Within functions that read a clock other than one of CPU time.
     pub clock_ns: u64,
-    /// Within Python's functions that call them; `clock_ns` is nearly all of it where the clock is slow.
+    /// Within functions of the module `time` that call them, what they do themselves included.
     pub python_ns: u64,
+    /// Parts of `clock_ns`: the C functions that Python code called for them, those with the most CPU first.
+    pub called_by: Vec<Caller>,
     /// Within readings of CPU time, which no clock source makes faster.
     pub cpu_clock_ns: u64,
     /// The files with the functions that the program called, those with the most CPU first.
@@ -50,11 +57,19 @@ pub struct SharePage {
     pub could_be_ns: Option<u64>,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Caller {
+    pub name: String,
+    pub cpu_ns: u64,
+}
+
 /// What a node is below, the outermost such call.
 #[derive(Clone, Copy, Default)]
 struct Below {
     python: bool,
     of_cpu: bool,
+    /// The first frame of C below Python code, up to the clock's, that does not only pass a call on.
+    caller: Option<FrameIndex>,
     /// The frame that the program called.
     clock: Option<FrameIndex>,
 }
@@ -67,6 +82,7 @@ pub fn share(file: &str, profile: &Profile) -> Option<SharePage> {
     let mut page = SharePage { file: file.to_owned(), ..SharePage::default() };
     let mut known: HashMap<NodeIndex, Below> = HashMap::new();
     let mut answered: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut called: BTreeMap<&str, u64> = BTreeMap::new();
     for sample in &profile.samples {
         page.cpu_ns += sample.cpu_ns;
         let Some(node) = sample.node else { continue };
@@ -76,6 +92,9 @@ pub fn share(file: &str, profile: &Profile) -> Option<SharePage> {
             Some(_) if below.of_cpu => page.cpu_clock_ns += sample.cpu_ns,
             Some(frame) => {
                 page.clock_ns += sample.cpu_ns;
+                if let Some((name, _)) = below.caller.and_then(|caller| c_function(profile, caller)) {
+                    *called.entry(name).or_default() += sample.cpu_ns;
+                }
                 if let Some(module) = module_of(profile, frame) {
                     *answered.entry(module).or_default() += sample.cpu_ns;
                 }
@@ -86,6 +105,9 @@ pub fn share(file: &str, profile: &Profile) -> Option<SharePage> {
     let mut answered: Vec<(&str, u64)> = answered.into_iter().collect();
     answered.sort_by_key(|(_, cpu_ns)| std::cmp::Reverse(*cpu_ns));
     page.answered_by = answered.into_iter().map(|(file, _)| file.to_owned()).collect();
+    let callers = called.into_iter().map(|(name, cpu_ns)| Caller { name: name.to_owned(), cpu_ns });
+    page.called_by = callers.collect();
+    page.called_by.sort_by_key(|caller| std::cmp::Reverse(caller.cpu_ns));
     (page.cpu_ns > 0).then_some(page)
 }
 
@@ -104,9 +126,14 @@ fn below(profile: &Profile, leaf: NodeIndex, known: &mut HashMap<NodeIndex, Belo
     }
     for node in way.into_iter().rev() {
         let frame = profile.nodes[node].frame;
-        if found.clock.is_none()
-            && let Some((name, module)) = c_function(profile, frame)
-        {
+        let function = c_function(profile, frame).filter(|_| found.clock.is_none());
+        if found.clock.is_none() {
+            found.caller = function.and_then(|(name, _)| {
+                let is_call = name == CALL || passes_on(profile, profile.frames[frame].function);
+                found.caller.or((!is_call).then_some(frame))
+            });
+        }
+        if let Some((name, module)) = function {
             found.python |= is_of_time(name, &OF_PYTHON);
             found.of_cpu |= is_of_time(name, &OF_CPU);
             let reads = READING.contains(&name)
@@ -191,13 +218,105 @@ pub fn judge(share: &mut SharePage, clock: &ClockPage) -> Vec<Fact> {
             WHY,
         ),
     }
+    let callers = share.called_by.iter().take(CALLERS_MAX);
+    let callers: Vec<String> = callers
+        .filter(|caller| figures::share(caller.cpu_ns, share.cpu_ns) >= SHARE_MIN)
+        .map(|caller| format!("{} {} %", caller.name, figures::percent(caller.cpu_ns, share.cpu_ns)))
+        .collect();
+    if !callers.is_empty() {
+        found.fact("called by", callers.join(", "), "the functions in C through which Python code read the clock");
+    }
     if share.python_ns > 0 {
         let value = format!("{} % of the CPU", figures::percent(share.python_ns, share.cpu_ns));
-        found.fact("time.time() & co", value, "the clock calls and Python's part around them");
+        found.fact(
+            "time.time() & co",
+            value,
+            "functions of the module time alone, with Python's part around the clock calls",
+        );
     }
     if share.cpu_clock_ns > 0 {
         let value = format!("{} % of the CPU", figures::percent(share.cpu_clock_ns, share.cpu_ns));
         found.fact("readings of CPU time", value, "process_time and thread_time: no clock source makes these faster");
     }
     found.rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Caller, SharePage, judge, share};
+    use crate::verbs::doctor::clock::ClockPage;
+    use genba_format::state::State;
+    use genba_profile::owner::Owner;
+    use genba_profile::profile::{
+        Frame, FrameKind, Function, Home, Module, Node, NodeIndex, Process, Profile, SampleGroup, ThreadIndex,
+    };
+    use genba_profile::table::TableIndex;
+
+    const PYTHON: &str = "/usr/bin/python3.13";
+    const LIBC: &str = "/usr/lib/libc.so.6";
+
+    struct Made(Profile);
+
+    impl Made {
+        fn below(&mut self, parent: Option<NodeIndex>, name: &str, path: &str) -> Option<NodeIndex> {
+            let profile = &mut self.0;
+            let kind = if path.is_empty() { FrameKind::Python } else { FrameKind::C };
+            let home = match kind {
+                FrameKind::Python => Home::Mark,
+                _ => {
+                    let module = profile.modules.push(Module {
+                        path: path.to_owned(),
+                        owner: Owner::Interpreter,
+                        is_replaced: false,
+                    });
+                    Home::C { module, origin: None, full_name: None }
+                }
+            };
+            let function = profile.functions.push(Function { name: name.to_owned(), home });
+            let frame = Frame { function, kind, location: None, expression: None, c_line: None };
+            let frame = profile.frames.push(frame);
+            Some(profile.nodes.push(Node { parent, frame }))
+        }
+
+        fn sample(&mut self, node: Option<NodeIndex>, cpu_ns: u64) {
+            let group = SampleGroup::of(node, ThreadIndex::new(0), State::Running, None, true);
+            self.0.samples.push(SampleGroup { cpu_ns, ..group });
+        }
+    }
+
+    #[test]
+    fn who_calls_the_clock_is_named_beside_the_functions_of_time() {
+        let mut made = Made(Profile::default());
+        made.0.processes.push(Process { native: Some(true), ..Process::default() });
+        let main = made.below(None, "main", "");
+        for (caller, cpu_ns) in [("time_time", 28), ("datetime_datetime_now", 40), ("rlock_acquire", 12)] {
+            let call = made.below(main, "PyObject_Vectorcall", PYTHON);
+            let call = made.below(call, "cfunction_call", PYTHON);
+            let called = made.below(call, caller, PYTHON);
+            made.sample(called, 1);
+            let inner = made.below(called, "_PyTime_TimeUnchecked", PYTHON);
+            let clock = made.below(inner, "clock_gettime", LIBC);
+            made.sample(clock, cpu_ns);
+        }
+        // Python code below C code calls anew.
+        let map = made.below(main, "map_next", PYTHON);
+        let again = made.below(map, "key", "");
+        let called = made.below(again, "time_time", PYTHON);
+        let clock = made.below(called, "clock_gettime", LIBC);
+        made.sample(clock, 2);
+        made.sample(main, 15);
+        let mut page = share("app.genba", &made.0).unwrap();
+        assert_eq!((page.cpu_ns, page.clock_ns, page.python_ns), (100, 82, 31));
+        let caller = |name: &str, cpu_ns| Caller { name: name.to_owned(), cpu_ns };
+        let callers = [caller("datetime_datetime_now", 40), caller("time_time", 30), caller("rlock_acquire", 12)];
+        assert_eq!(page.called_by, callers);
+        let (not_counted, calls, python) = (None, Vec::new(), Vec::new());
+        let clock = ClockPage { source: None, available: Vec::new(), not_counted, calls, python };
+        let facts = judge(&mut page, &clock);
+        let told = |name: &str| facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.as_str());
+        assert_eq!(told("called by"), Some("datetime_datetime_now 40.0 %, time_time 30.0 %, rlock_acquire 12.0 %"));
+        assert_eq!(told("time.time() & co"), Some("31.0 % of the CPU"));
+        let mut none = SharePage { cpu_ns: 100, ..SharePage::default() };
+        assert!(judge(&mut none, &clock).iter().all(|fact| fact.name != "called by"));
+    }
 }
