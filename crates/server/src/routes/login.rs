@@ -141,9 +141,11 @@ pub async fn create(State(state): State<AppState>, Known(caller): Known, Said(ma
 pub fn check_token_name(name: &str) -> Result<(), Problem> {
     match is_token_name(name) && name != LOCAL {
         true => Ok(()),
-        false => Err(Problem::bad_request(format!("`{name}` cannot be the name of a token")).detail(
-            "a name begins with a letter or a digit, has also . _ @ and -, and at most 64 of them; `local` is taken",
-        )),
+        false => Err(Problem::bad_request(format!("`{name}` cannot be the name of a token"))
+            .detail(
+                "a name begins with a letter or a digit, has also . _ @ and -, and at most 64 of them; `local` is taken",
+            )
+            .hint("lena and lena@example.org are such names")),
     }
 }
 
