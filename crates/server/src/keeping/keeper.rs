@@ -244,7 +244,6 @@ pub(super) fn known(recording: &Recording, facts: Facts) -> (Known, Vec<(Kind, S
     let functions = facts.functions.iter().flatten().map(|function| function.name.as_str());
     words.extend(terms::of_functions(functions).into_iter().map(|word| (Kind::Function, word)));
     words.push((Kind::Verdict, terms::folded(&facts.verdict.kind)));
-    let (cpu_ns, wall_ns) = (facts.cpu_ns.unwrap_or_default(), facts.wall_ns.unwrap_or_default());
     // The list does not show them, and there may be thousands.
     let mut facts = Facts { functions: None, functions_more: None, ..facts };
     // Another server may have read more of it, and written that first: what was taken away must not come back with the next reading.
@@ -253,7 +252,7 @@ pub(super) fn known(recording: &Recording, facts: Facts) -> (Known, Vec<(Kind, S
     facts.tags.extend(more);
     let stored = serde_json::to_string(&facts).unwrap_or_default();
     words.retain(|(_, word)| !word.is_empty());
-    (Known { program: facts.program, cpu_ns, wall_ns, facts: stored, tags }, words)
+    (Known { program: facts.program, cpu_ns: facts.cpu_ns, wall_ns: facts.wall_ns, facts: stored, tags }, words)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use sqlx::any::AnyRow;
 
 use crate::storage::database::{Database, Statement};
-use crate::storage::recordings::{COLUMNS, Recording, count, get, stored};
+use crate::storage::recordings::{COLUMNS, NOT_TOLD, Recording, count, get, stored};
 use crate::storage::terms::{Kind, folded};
 use crate::words::problem::Problem;
 
@@ -432,6 +432,12 @@ fn say_condition(statement: &mut Statement, condition: &Condition) {
             statement.say(of.column());
             statement.say(if *is_more { " > " } else { " < " });
             statement.value(stored(*than));
+            if !is_more {
+                statement.say(" AND ");
+                statement.say(of.column());
+                statement.say(" <> ");
+                statement.value(NOT_TOLD);
+            }
         }
     }
 }

@@ -44,8 +44,9 @@ pub struct Recording {
 /// What is read out of a recording for its row.
 pub struct Known {
     pub program: String,
-    pub cpu_ns: u64,
-    pub wall_ns: u64,
+    /// None: the recording does not tell it.
+    pub cpu_ns: Option<u64>,
+    pub wall_ns: Option<u64>,
     pub facts: String,
     /// Its own, and those that were said of it.
     pub tags: Vec<String>,
@@ -104,11 +105,14 @@ pub fn words_of_tags(tags: &[String]) -> String {
     serde_json::to_string(tags).unwrap_or_else(|_| "[]".to_owned())
 }
 
+/// Of a clock, in the row: below all times, so that it comes last where the longest is first.
+pub const NOT_TOLD: i64 = -1;
+
 pub async fn insert(transaction: &mut Transaction<'static, Any>, recording: &Recording) -> Result<(), Problem> {
     let kind = kind_of(transaction);
     let insert = sqlx::query(
         "INSERT INTO recordings (id, name, state, live, listed, owner, host, tags, created_ms, touched_ms, bytes, program, cpu_ns, wall_ns) \
-         VALUES ($1, $2, 'open', $3, $3, $4, $5, $6, $7, $8, 0, $9, 0, 0)",
+         VALUES ($1, $2, 'open', $3, $3, $4, $5, $6, $7, $8, 0, $9, $10, $10)",
     )
     .bind(recording.id.clone())
     .bind(recording.name.clone())
@@ -119,6 +123,7 @@ pub async fn insert(transaction: &mut Transaction<'static, Any>, recording: &Rec
     .bind(recording.created_ms)
     .bind(recording.touched_ms)
     .bind(recording.program.clone())
+    .bind(NOT_TOLD)
     .execute(&mut **transaction);
     answered(kind, insert).await.map(drop).map_err(|error| failed(&error))
 }
@@ -269,9 +274,9 @@ fn say_known(statement: &mut Statement, known: &Known) {
     statement.say(", program = ");
     statement.value(known.program.clone());
     statement.say(", cpu_ns = ");
-    statement.value(stored(known.cpu_ns));
+    statement.value(known.cpu_ns.map_or(NOT_TOLD, stored));
     statement.say(", wall_ns = ");
-    statement.value(stored(known.wall_ns));
+    statement.value(known.wall_ns.map_or(NOT_TOLD, stored));
     statement.say(", facts = ");
     statement.value(known.facts.clone());
     statement.say(", tags = ");

@@ -113,6 +113,28 @@ fn a_page_of_ones_own_goes_on_where_ones_own_ends() {
     });
 }
 
+#[test]
+fn what_tells_no_clock_is_neither_long_nor_short() {
+    in_ten(async |database| {
+        let mut transaction = database.begin().await.expect("a transaction");
+        for (created_ms, cpu_ns, wall_ns) in [(3, Some(5), None), (4, Some(0), Some(7))] {
+            let (facts, tags) = ("{}".to_owned(), Vec::new());
+            let known = recordings::Known { program: "app".to_owned(), cpu_ns, wall_ns, facts, tags };
+            let id = made_at(created_ms).id;
+            assert!(recordings::learn(&mut transaction, &id, &known).await.expect("a row"));
+        }
+        commit(transaction).await.expect("they are kept");
+        let found = async |of: Number, is_more: bool, than: u64| {
+            pages(&database, vec![Condition::Number { of, is_more, than }], Order::Newest).await.concat()
+        };
+        assert_eq!(found(Number::CpuNs, false, 100).await, [4, 3]);
+        assert_eq!(found(Number::CpuNs, true, 0).await, [3]);
+        assert_eq!(found(Number::WallNs, false, 100).await, [4]);
+        assert_eq!(found(Number::WallNs, true, 0).await, [4]);
+        assert_eq!(found(Number::Bytes, false, 100).await.len(), 10);
+    });
+}
+
 /// As if its words were frequent, and the list long.
 fn bounded(filter: &Filter) -> Plan<'_> {
     Plan { filter, driver: None, matched: None, looked_max: Some(LOOKED) }
