@@ -157,6 +157,18 @@ test("keys: arrows, Enter, Space and c; the keys are listed", async () => {
   });
 });
 
+for (const width of [800, 1024, 1200]) {
+  test(`beside the panel each row has its program and verdict, ${width} pixels wide`, async () => {
+    await onPage("/", async (page) => {
+      const name = await page.locator(".rec-program").first().boundingBox();
+      assert.ok(name.width >= 150, `${name.width} pixels`);
+      const who = await page.locator(".rec-who").last().boundingBox();
+      const list = await page.locator(".list").boundingBox();
+      assert.ok(who.x + who.width <= list.x + list.width, "cut at the right");
+    }, { width });
+  });
+}
+
 test("the program is a link to its page; the rest of the row selects", async () => {
   await onPage("/", async (page, fake) => {
     const row = page.locator(`[data-row="${fake.recordings[4].id}"]`);

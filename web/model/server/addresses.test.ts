@@ -18,6 +18,8 @@ test("a login leads to a path of this server, or to the list", () => {
   const elsewhere = ["//evil.example/x", "/\\evil.example", "https://evil.example/", "javascript:alert(1)", "evil", "", "/login?next=/", "/\t/evil.example", "/.//evil.example", "/%2e//evil.example", " //evil.example"];
   assert.deepEqual(elsewhere.map(leads), elsewhere.map(() => "/"));
   assert.equal(nextOf("", ORIGIN), "/");
+  // A browser keeps what is behind the `#` of the address that led to the login.
+  assert.equal(nextOf("?next=/r/ab12", ORIGIN, "#view=threads"), "/r/ab12#view=threads");
   assert.equal(nextOf(new URL(loginAddress("/tokens"), ORIGIN).search, ORIGIN), "/tokens");
 });
 

@@ -24,14 +24,15 @@ export function loginAddress(from: string): string {
   return from === "/" ? "/login" : `/login?next=${encodeURIComponent(from)}`;
 }
 
-/** A path of this server, whatever the address asks for: a login never leads elsewhere. */
-export function nextOf(search: string, origin: string): string {
+/** A path of this server, whatever the address asks for: a login never leads elsewhere. `hash`: of the login's own address, where a browser keeps that of
+ * the address which led to it. */
+export function nextOf(search: string, origin: string, hash = ""): string {
   const wanted = new URLSearchParams(search).get("next") ?? "/";
   if (!/^\/(?![/\\])/.test(wanted)) return "/";
   const url = resolved(wanted, origin);
   if (url?.origin !== origin || url.pathname === "/login") return "/";
   // `/.//elsewhere` is resolved to `//elsewhere`, which would be another server.
-  return url.pathname.startsWith("//") ? "/" : `${url.pathname}${url.search}${url.hash}`;
+  return url.pathname.startsWith("//") ? "/" : `${url.pathname}${url.search}${url.hash === "" ? hash : url.hash}`;
 }
 
 function resolved(path: string, origin: string): URL | null {

@@ -12,7 +12,7 @@ export function LoginPage(): JSX.Element {
   const isOpen = useSignal(false);
   const asking = useAction();
   const loggingIn = useAction();
-  const next = nextOf(location.search, location.origin);
+  const next = nextOf(location.search, location.origin, location.hash);
   // Before the first picture: who sees the field may type.
   useLayoutEffect(() => {
     input.current?.focus();

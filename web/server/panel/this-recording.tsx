@@ -24,8 +24,13 @@ export function ThisRecording({ state, recording }: { state: ListState; recordin
       asks.value = null;
     });
   };
+  /** What went wrong before was about something else. */
+  const ask = (what: typeof asks.value): void => {
+    asks.value = what;
+    doing.problem.value = null;
+  };
   const close = (): void => {
-    asks.value = null;
+    ask(null);
   };
   return (
     <div data-this>
@@ -57,7 +62,7 @@ export function ThisRecording({ state, recording }: { state: ListState; recordin
                 ) : null}
               </span>
             ))}
-            {mayChange ? <button type="button" class="link" data-add-tag onClick={() => { asks.value = "tag"; }}>add</button> : tags.length === 0 ? "none" : null}
+            {mayChange ? <button type="button" class="link" data-add-tag onClick={() => { ask("tag"); }}>add</button> : tags.length === 0 ? "none" : null}
           </dd>
         </div>
         {asks.value === "tag" ? <Entry label="New tag" text="" yes="Add" busy={doing.isBusy.value} onClose={close} onText={(tag) => { change({ tags: [...tags.filter((other) => other !== tag), tag] }); }} /> : null}
@@ -77,9 +82,9 @@ export function ThisRecording({ state, recording }: { state: ListState; recordin
         )}
       </dl>
       <p class="does">
-        {mayChange ? <><button type="button" class="link" data-rename onClick={() => { asks.value = "name"; }}>Rename</button> · </> : null}
+        {mayChange ? <><button type="button" class="link" data-rename onClick={() => { ask("name"); }}>Rename</button> · </> : null}
         <a class="link" href={recordingPath(id, "/content")} download={name} data-download>Download</a>
-        {mayChange ? <> · <button type="button" class="link" data-delete onClick={() => { asks.value = "delete"; }}>Delete</button></> : null}
+        {mayChange ? <> · <button type="button" class="link" data-delete onClick={() => { ask("delete"); }}>Delete</button></> : null}
       </p>
       {asks.value === "name" ? <Entry label="New name" text={name} yes="Rename" busy={doing.isBusy.value} onClose={close} onText={(to) => { change({ name: to }); }} /> : null}
       {asks.value === "delete" ? (
