@@ -240,3 +240,20 @@ test("where somebody compares two times, a link leads there, with what else is k
     assert.match(await link(), /&after-time=100ms\.\.200ms&focus=foo%7Cbar$/);
   });
 });
+
+test("words of marks that are near each other do not lie on each other, and labels of the axis neither", async () => {
+  const documents = firstFooThenBar();
+  documents.profile.marks = [50, 55, 60, 65, 150].map((at) => ({ process: 0, at_ns: at * 1_000_000, kind: "fork", text: null, value: null }));
+  for (const width of [390, 1280]) {
+    await onPage(documents, async (page) => {
+      assert.equal(await page.locator(".event").count(), 5);
+      assert.deepEqual(await all(page, ".event span"), ["fork", "fork"]);
+      const boxes = await page.locator(".axis span").evaluateAll((labels) => labels.map((label) => label.getBoundingClientRect()).map(({ left, right }) => [left, right]));
+      boxes.slice(1).forEach(([left], before) => assert.ok(left > boxes[before][1], `${left} after ${boxes[before][1]}`));
+      await drag(page, 0.5, 0.6);
+      const kept = await page.locator(".kept-time").boundingBox();
+      assert.ok(kept.x >= 0 && kept.x + kept.width <= width, "the label is cut");
+      assert.equal(await page.locator(".event span").count(), 0);
+    }, { width });
+  }
+});

@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { drawn, openPage, pageOf } from "./chromium.mjs";
 import { fromTheStart, slices } from "./made.mjs";
-import { closed, selected, useViewer, words } from "./viewer-page.mjs";
+import { closed, selected, until, useViewer, words } from "./viewer-page.mjs";
 
 const ROW_PX = 22;
 const MARGIN_PX = 16;
@@ -428,5 +428,32 @@ test("what a page has no room for is counted, with what keeps it", async () => {
     assert.match(await page.locator("footer [title*='--all-samples']").getAttribute("title"), /genba html --all-samples/);
     await page.locator(".rows .more").click();
     assert.match(await words(page, "p.quiet:has-text('more expressions')"), /^1,200 more expressions, 3\.4 % together: genba html --all-samples keeps each of them\.$/);
+  });
+});
+
+test("on a phone on its side the page scrolls, and the views have room", async () => {
+  const documents = slices();
+  documents.profile.warnings = ["one thing", "another thing", "a third thing"];
+  await onPage(documents, async (page) => {
+    assert.ok((await page.locator(".stage").boundingBox()).height >= 300, "the views have no room");
+    assert.equal(await words(page, ".warnings summary"), "3 warnings");
+    const canvas = page.locator("canvas").first();
+    await page.mouse.move(400, 20);
+    await page.mouse.wheel(0, 2_000);
+    await page.waitForFunction(() => document.querySelector("footer").getBoundingClientRect().bottom <= innerHeight + 1);
+    assert.ok((await canvas.boundingBox()).height > 100, "the call tree is cut");
+  }, { width: 844, height: 390 });
+});
+
+test("a mark that turns the direction of a name is shown, and a search for no expression says so", async () => {
+  const documents = slices();
+  documents.profile.frames[0].name = "photo\u202egpj.py";
+  await onPage(documents, async (page) => {
+    await page.keyboard.press("6");
+    assert.match(await words(page, ".stage"), /photo\ufffdgpj\.py/);
+    assert.doesNotMatch(await page.locator("body").innerText(), /\u202e/);
+    await page.keyboard.press("/");
+    await page.keyboard.type("/(/");
+    await until(page, ".find output", "not a pattern");
   });
 });

@@ -322,3 +322,44 @@ test("recursion is one call by key and by switch, and lies in the address", asyn
     assert.equal(await page.locator(".chips").count(), 0);
   });
 });
+
+test("the menu closes by Esc and by a click elsewhere, and what was chosen in it stays", async () => {
+  await onPage(twoCallers(), async (page) => {
+    const menu = page.locator(".menu[open]");
+    await page.locator("[data-filter] summary").click();
+    await page.locator("[data-thread]").selectOption({ index: 1 });
+    await page.keyboard.press("Escape");
+    await menu.waitFor({ state: "detached" });
+    assert.equal(await page.locator(".chip").count(), 1);
+    await page.locator("[data-filter] summary").click();
+    await page.locator("[data-thread]").focus();
+    await page.keyboard.press("Escape");
+    await menu.waitFor({ state: "detached" });
+    await page.locator("[data-filter] summary").click();
+    await page.locator(".run").click();
+    await menu.waitFor({ state: "detached" });
+    assert.equal(await page.locator(".chip").count(), 1);
+    await page.keyboard.press("Escape");
+    assert.equal(await page.locator(".chip").count(), 0);
+  });
+});
+
+test("on a narrow page the tree has the columns of the weight that is chosen", async () => {
+  await onPage(slices(), async (page) => {
+    await page.keyboard.press("3");
+    const heads = async () => (await all(page, ".tree-head button")).filter((words) => words !== "");
+    assert.deepEqual(await heads(), ["CPU", "CPU self"]);
+    await page.locator("[data-weight=wall]").click();
+    assert.deepEqual(await heads(), ["wall", "wall self"]);
+  }, { width: 1280 });
+});
+
+test("where filters leave nothing, the picture says that they do", async () => {
+  await onPage(twoCallers(), async (page) => {
+    await page.keyboard.press("2");
+    await page.locator("[data-filter] summary").click();
+    await page.locator("[data-pattern=focus]").fill("^nobody$");
+    await page.keyboard.press("Enter");
+    await until(page, ".empty", "The filters keep nothing of CPU. Esc takes them away.");
+  });
+});

@@ -58,6 +58,14 @@ function turn({ view }: PageState, order: Order, views: readonly [ViewName, ...V
   });
 }
 
+/** Answers whether one was open. `target`: within, a menu stays open. */
+function closeMenu(target: EventTarget | null = null): boolean {
+  const menu = document.querySelector<HTMLDetailsElement>(".menu[open]");
+  if (menu === null || (target instanceof Node && menu.contains(target))) return false;
+  menu.open = false;
+  return true;
+}
+
 function leave(state: PageState): void {
   // Beside the views the panel is always there: only as a sheet can it be closed.
   const isSheet = (document.querySelector<HTMLElement>("[data-panel] .sheet-handle")?.offsetParent ?? null) !== null;
@@ -71,6 +79,8 @@ export function useKeys(state: PageState, search: RefObject<HTMLInputElement | n
   useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if (event.ctrlKey || event.metaKey || event.altKey || state.view.keysShown.value) return;
+      // Also from within its fields.
+      if (event.key === "Escape" && closeMenu()) return;
       const target = event.target instanceof HTMLElement ? event.target : document.body;
       if (target === search.current) {
         if (event.key === "Enter") state.nextFound(event.shiftKey ? -1 : 1);
@@ -87,9 +97,14 @@ export function useKeys(state: PageState, search: RefObject<HTMLInputElement | n
       event.preventDefault();
       binding.run(state, event, search.current);
     };
+    const onPointer = ({ target }: Event): void => {
+      closeMenu(target);
+    };
     window.addEventListener("keydown", onKey);
+    window.addEventListener("pointerdown", onPointer);
     return () => {
       window.removeEventListener("keydown", onKey);
+      window.removeEventListener("pointerdown", onPointer);
     };
   }, [state, search]);
 }

@@ -2,9 +2,9 @@
 import type { JSX } from "preact";
 import { effect } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { CompareFooter, CompareHeader, CompareWarnings, isCompared } from "./frame/compare-frame";
+import { CompareFooter, CompareHeader, isCompared } from "./frame/compare-frame";
 import { Footer } from "./frame/footer";
-import { Header, Kept, Warnings } from "./frame/header";
+import { Header, Kept, WarningList, Warnings } from "./frame/header";
 import { useAddress } from "./state/address";
 import { KeysDialog, useKeys } from "./keys";
 import type { PageState } from "./state/page-state";
@@ -31,10 +31,10 @@ export function Page({ state, onPainted }: { state: PageState; onPainted: () => 
   if (compared !== null) {
     return (
       <>
-        <div class="top compared">
+        <div class="top">
           <CompareHeader state={state} of={compared} />
           <Tabs state={state} />
-          <CompareWarnings of={compared} />
+          <WarningList all={compared.data.warnings} />
         </div>
         <main class="compared">
           <div class="stage" role="tabpanel" aria-label={VIEW_WORDS.compare}>

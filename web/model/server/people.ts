@@ -1,5 +1,5 @@
 // Who may do what: the server itself, the session, tokens and settings, as the server describes them.
-import { list, object, oneOf, orNull, text, whole } from "../tables/read";
+import { exactText, list, object, oneOf, orNull, whole } from "../tables/read";
 import type { Value } from "../tables/read";
 import type { Ms } from "../units";
 import { flag, moment } from "./recordings";
@@ -34,18 +34,18 @@ export interface Settings {
 
 export function decodeServer(at: Value): Server {
   const field = object(at);
-  return { version: text(field("version")), login: flag(field("login")) };
+  return { version: exactText(field("version")), login: flag(field("login")) };
 }
 
 export function decodeSession(at: Value): Session {
   const field = object(at);
-  return { name: text(field("name")), scopes: scopes(field("scopes")), login: flag(field("login")) };
+  return { name: exactText(field("name")), scopes: scopes(field("scopes")), login: flag(field("login")) };
 }
 
 export function decodeToken(at: Value): Token {
   const field = object(at);
   return {
-    name: text(field("name")),
+    name: exactText(field("name")),
     scopes: scopes(field("scopes")),
     made: whole(field("made_ms")) as Ms,
     expires: moment(field("expires_ms")),
@@ -56,16 +56,16 @@ export function decodeToken(at: Value): Token {
 
 /** Only the answer that made a token has its secret. */
 export function decodeSecret(at: Value): string {
-  return text(object(at)("token"));
+  return exactText(object(at)("token"));
 }
 
 export function decodeSettings(at: Value): Settings {
   const field = object(at);
   return {
     keepDays: orNull(field("keep_days"), whole),
-    version: text(field("version")),
-    database: text(field("database")),
-    store: text(field("store")),
+    version: exactText(field("version")),
+    database: exactText(field("database")),
+    store: exactText(field("store")),
   };
 }
 

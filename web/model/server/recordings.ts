@@ -1,5 +1,5 @@
 // What the server says of a recording and of its links. Owns: the shapes and their decoders. Never: reads a recording; the facts were read by the server.
-import { damaged, Damaged, list, object, oneOf, orNull, text, whole } from "../tables/read";
+import { damaged, Damaged, exactText, list, object, oneOf, orNull, whole } from "../tables/read";
 import type { Value } from "../tables/read";
 import type { Count, Ms, Ns } from "../units";
 import { grouped } from "../words";
@@ -118,10 +118,10 @@ export function decodeListed(at: Value): Listed {
   const field = object(at);
   return {
     recordings: list(field("recordings"), decodeRecording),
-    next: orNull(field("next"), text),
+    next: orNull(field("next"), exactText),
     reached: orNull(field("reached"), (value) => {
       const reached = object(value);
-      return { place: whole(reached("place")), id: text(reached("id")) };
+      return { place: whole(reached("place")), id: exactText(reached("id")) };
     }),
     looked: orNull(field("looked"), whole),
     matched: whole(field("matched")),
@@ -131,7 +131,7 @@ export function decodeListed(at: Value): Listed {
     live: whole(field("live")),
     chips: list(field("chips"), (row) => {
       const chip = object(row);
-      return { query: text(chip("query")), label: text(chip("label")), count: whole(chip("count")) };
+      return { query: exactText(chip("query")), label: exactText(chip("label")), count: whole(chip("count")) };
     }),
   };
 }
@@ -140,17 +140,17 @@ export function decodeRecording(at: Value): Recording {
   const field = object(at);
   const facts = decodeFacts(field("facts"));
   return {
-    id: text(field("id")),
-    name: text(field("name")),
-    program: text(field("program")),
+    id: exactText(field("id")),
+    name: exactText(field("name")),
+    program: exactText(field("program")),
     state: oneOf(field("state"), ["open", "sealed"]),
     live: flag(field("live")),
-    owner: text(field("owner")),
-    host: orNull(field("host"), text),
-    tags: list(field("tags"), text),
+    owner: exactText(field("owner")),
+    host: orNull(field("host"), exactText),
+    tags: list(field("tags"), exactText),
     created: whole(field("created_ms")) as Ms,
     bytes: whole(field("bytes")),
-    sha256: orNull(field("sha256"), text),
+    sha256: orNull(field("sha256"), exactText),
     url: ownPath(field("url")),
     facts,
     keptUntil: moment(field("kept_until_ms")),
@@ -164,10 +164,10 @@ export function decodeFacts(at: Value): Facts | null {
   try {
     const field = object(at);
     return {
-      program: text(field("program")),
+      program: exactText(field("program")),
       verdict: orNull(field("verdict"), (value) => {
         const verdict = object(value);
-        return { kind: text(verdict("kind")), words: text(verdict("words")) };
+        return { kind: exactText(verdict("kind")), words: exactText(verdict("words")) };
       }),
       cpu: orNull(field("cpu_ns"), whole) as Ns | null,
       wall: orNull(field("wall_ns"), whole) as Ns | null,
@@ -175,12 +175,12 @@ export function decodeFacts(at: Value): Facts | null {
       processes: whole(field("processes")),
       threads: whole(field("threads")),
       started: moment(field("started_ms")),
-      pythons: list(field("pythons"), text),
+      pythons: list(field("pythons"), exactText),
       spark: list(field("spark"), amount),
-      accounting: text(field("accounting")),
+      accounting: exactText(field("accounting")),
       masked: whole(field("masked")),
-      sources: text(field("sources")),
-      faults: list(field("faults"), text),
+      sources: exactText(field("sources")),
+      faults: list(field("faults"), exactText),
     };
   } catch (error) {
     if (error instanceof Damaged) return null;
@@ -191,14 +191,14 @@ export function decodeFacts(at: Value): Facts | null {
 export function decodeLink(at: Value): Link {
   const field = object(at);
   return {
-    code: text(field("code")),
+    code: exactText(field("code")),
     url: ownPath(field("url")),
-    madeBy: text(field("made_by")),
+    madeBy: exactText(field("made_by")),
     expires: moment(field("expires_ms")),
     revoked: moment(field("revoked_ms")),
-    revokedBy: orNull(field("revoked_by"), text),
+    revokedBy: orNull(field("revoked_by"), exactText),
     needsToken: flag(field("needs_token")),
-    fragment: text(field("fragment")),
+    fragment: exactText(field("fragment")),
     opened: whole(field("opened")),
   };
 }
@@ -219,7 +219,7 @@ function amount(at: Value): number {
 
 /** A link leads to this server, never to another one or to a script. */
 function ownPath(at: Value): string {
-  const path = text(at);
+  const path = exactText(at);
   if (!/^\/[^/\\]/.test(path)) throw damaged(at, "a path of this server");
   return path;
 }

@@ -108,6 +108,17 @@ test("a box keeps its word through a filter, or the nearest box above it", () =>
   assert.equal(boxOf(whole, "no.such.word"), ROOT);
 });
 
+test("a box is found again below frames that a filter takes out, and with them back", () => {
+  const profile = madeProfile("+start;main;+call;work;+copy x3 | +start;other;work x9 | +start;main x1");
+  const [whole, python] = [buildTree(profile), buildTree(keptProfile(profile, { ...ALL, layers: "python" }))];
+  const at = (tree: typeof whole, box: BoxIndex): string => pathTo(tree, box).map((above) => nameOf(tree, above)).join(" ");
+  const named = (tree: typeof whole, path: string): BoxIndex => tree.place.findIndex((_, box) => at(tree, box as BoxIndex) === path) as BoxIndex;
+  const work = named(whole, "app.py start main call work");
+  assert.equal(at(python, boxOf(python, wordOf(whole, work))), "app.py main work");
+  assert.equal(boxOf(whole, wordOf(python, named(python, "app.py main work"))), work);
+  assert.equal(at(python, boxOf(python, wordOf(whole, named(whole, "app.py start main call work copy")))), "app.py main work");
+});
+
 test("recursion as one call: each function once, with the line it was at, and no sample lost", () => {
   const text = "main;fib:3[fib(n)];fib:3[fib(n)];fib:4[add(n)];+add x5 | main;fib:3[fib(n)];fib x2 | main;fib x1 | main;even;odd;even;odd x4 | main;+sort;+sort;key x3";
   const shown = left({ foldsRecursion: true }, text);

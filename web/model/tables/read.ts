@@ -30,9 +30,15 @@ export function list<T>(at: Value, read: (row: Value) => T): T[] {
   return at.value.map((value: unknown, row) => read({ field: row, value, within: at }));
 }
 
-export function text(at: Value): string {
+/** As it is: what is sent back to the server. */
+export function exactText(at: Value): string {
   if (typeof at.value !== "string") throw damaged(at, "text");
   return at.value;
+}
+
+/** For a reader, as in the terminal: marks that turn the direction of what follows are shown. A column of a line stays where it was. */
+export function text(at: Value): string {
+  return exactText(at).replace(/\p{Bidi_C}/gu, "\ufffd");
 }
 
 /** A whole number from 0 on. */

@@ -3,7 +3,6 @@
 import type { Tree } from "./tree";
 import { pathTo, ROOT } from "./tree";
 import type { BoxIndex } from "../units";
-import { WEIGHTS } from "../units";
 
 const SEPARATOR = ".";
 
@@ -12,20 +11,27 @@ export function wordOf(tree: Tree, box: BoxIndex): string {
   return pathTo(tree, box).slice(1).map((at) => placeWord(tree, at)).join(SEPARATOR);
 }
 
-/** The box that a word names, or the last one on the way to it that is there. */
+/**
+ * The box that a word names. Where it is not in the tree: the box with most of the steps on its way, in their order, and with the fewest others, for a filter
+ * takes frames out of the way or lets them in again. Of several the one that is nearest to its beginning.
+ */
 export function boxOf(tree: Tree, word: string): BoxIndex {
-  let box = ROOT;
-  for (const step of word === "" ? [] : word.split(SEPARATOR)) {
-    const next = childrenOf(tree, box).find((child) => placeWord(tree, child) === step);
-    if (next === undefined) return box;
-    box = next;
-  }
-  return box;
-}
-
-/** In any weight. */
-function childrenOf(tree: Tree, box: BoxIndex): readonly BoxIndex[] {
-  return [...new Set(WEIGHTS.flatMap((weight) => tree.childrenOf(box, weight)))];
+  const steps = word.split(SEPARATOR);
+  const words = tree.keys.map(hashed);
+  // Of each box: how far its way leads along the steps, and how well: a step that is taken counts most.
+  const far = new Int32Array(tree.place.length);
+  const rank = new Float64Array(far.length);
+  let best = ROOT;
+  tree.place.forEach((place, row) => {
+    const above = tree.parent[row] ?? 0;
+    const from = far[above] ?? 0;
+    const at = row === ROOT ? -1 : steps.indexOf(words[place] ?? "", from);
+    far[row] = at < 0 ? from : at + 1;
+    const now = (rank[above] ?? 0) + (at < 0 ? -1 : 1e6 - at / 1e6);
+    rank[row] = now;
+    if (at >= 0 && now > (rank[best] ?? 0)) best = row as BoxIndex;
+  });
+  return best;
 }
 
 function placeWord(tree: Tree, box: BoxIndex): string {

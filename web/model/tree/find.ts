@@ -1,8 +1,9 @@
 // Search: which boxes say what was typed, in names, expressions, files, modules. Plain text, upper and lower case alike; between slashes,
-// as in `/^load/`, a regular expression. One that is not finished yet finds nothing.
+// as in `/^load/`, a regular expression.
 import type { Place, Tree } from "./tree";
 import { parentOf, ROOT, share } from "./tree";
 import type { BoxIndex, Share, Weighed, Weight } from "../units";
+import { stateName } from "../words";
 
 export interface Found {
   /** 1 for each box that matches. */
@@ -12,6 +13,8 @@ export interface Found {
   /** What the stops weigh together, each sample once. */
   readonly weight: Weighed;
   readonly share: Share;
+  /** What was typed is no expression. */
+  readonly isWrong: boolean;
 }
 
 /** Null when nothing was typed. */
@@ -19,7 +22,7 @@ export function find(tree: Tree, weight: Weight, query: string): Found | null {
   const wanted = query.trim();
   if (wanted === "") return null;
   const isWanted = wantedBy(wanted);
-  const placeMatches = tree.places.map((place) => textsOf(place).some(isWanted));
+  const placeMatches = tree.places.map((place) => isWanted !== null && textsOf(place).some(isWanted));
   const weights = tree.total[weight];
   const boxes = tree.parent.length;
   const matches = new Uint8Array(boxes);
@@ -35,10 +38,10 @@ export function find(tree: Tree, weight: Weight, query: string): Found | null {
   }
   stops.sort((a, b) => (weights[b] ?? 0) - (weights[a] ?? 0) || a - b);
   const sum = stops.reduce((sum, box) => sum + (weights[box] ?? 0), 0);
-  return { matches, stops, weight: sum as Weighed, share: share(sum, weights[ROOT] ?? 0) };
+  return { matches, stops, weight: sum as Weighed, share: share(sum, weights[ROOT] ?? 0), isWrong: isWanted === null };
 }
 
-function wantedBy(wanted: string): (text: string) => boolean {
+function wantedBy(wanted: string): ((text: string) => boolean) | null {
   const between = /^\/(?<pattern>.+)\/$/.exec(wanted)?.groups?.["pattern"];
   if (between === undefined) {
     const small = wanted.toLowerCase();
@@ -48,7 +51,7 @@ function wantedBy(wanted: string): (text: string) => boolean {
     const expression = new RegExp(between, "u");
     return (text) => expression.test(text);
   } catch (error) {
-    if (error instanceof SyntaxError) return () => false;
+    if (error instanceof SyntaxError) return null;
     throw error;
   }
 }
@@ -61,7 +64,8 @@ function textsOf(place: Place): string[] {
     case "folded":
       return [];
     case "state":
-      return [place.state];
+      // As the page names it, and as the recording does.
+      return [stateName(place.state), place.state];
     case "expression":
       return [place.frame.expression ?? "", place.frame.file ?? ""];
     case "function":

@@ -72,6 +72,9 @@ test("search counts each sample once and stops at the outermost boxes", () => {
   assert.equal(found.share, 0.7);
   assert.equal(find(tree, "samples", "  "), null);
   assert.deepEqual(find(tree, "samples", "nobody")?.stops, []);
+  assert.deepEqual(["nobody", "/(/"].map((query) => find(tree, "samples", query)?.isWrong), [false, true]);
+  const waits = buildTree(madeProfile("main x1 | main x2 in futex(2)"));
+  assert.deepEqual(["waiting in futex", "in futex(2)"].map((query) => find(waits, "wall", query)?.stops.length), [1, 1]);
   const names = (query: string): string[] | undefined => find(tree, "samples", query)?.stops.map((box) => nameOf(tree, box));
   assert.deepEqual(names("/^(fib|x)$/"), ["fib", "x"]);
   assert.deepEqual(names("/(/"), []);

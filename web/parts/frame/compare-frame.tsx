@@ -47,17 +47,6 @@ export function SideSwitch({ state }: { state: PageState }): JSX.Element | null 
   );
 }
 
-export function CompareWarnings({ of: { data } }: { of: ComparisonState }): JSX.Element | null {
-  if (data.warnings.length === 0) return null;
-  return (
-    <ul class="warnings" aria-label="Warnings">
-      {data.warnings.map((warning) => (
-        <li key={warning}>{warning}</li>
-      ))}
-    </ul>
-  );
-}
-
 export function CompareFooter({ state, of: { data } }: { state: PageState; of: ComparisonState }): JSX.Element {
   return (
     <footer>

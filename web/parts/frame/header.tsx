@@ -49,7 +49,7 @@ function Search({ state, search }: { state: PageState; search: RefObject<HTMLInp
       />
       {found === null ? <kbd>/</kbd> : (
         <output>
-          {found.stops.length === 0 ? "nothing found" : `${countWords(found.stops.length as Count)} · ${shareWords(found.share)}`}
+          {found.isWrong ? "not a pattern" : found.stops.length === 0 ? "nothing found" : `${countWords(found.stops.length as Count)} · ${shareWords(found.share)}`}
         </output>
       )}
     </span>
@@ -112,7 +112,10 @@ export function Warnings({ state }: { state: PageState }): JSX.Element | null {
   const shown = defaultWeight === "wall" ? "wall time" : defaultWeight;
   const chosen = state.view.weight.value === defaultWeight && defaultWeightWhy !== null ? [`shown by ${shown}: ${defaultWeightWhy}`] : [];
   const unseen = UNSEEN[state.view.weight.value] ?? [];
-  const all = [...chosen, ...unseen, ...profile.warnings];
+  return <WarningList all={[...chosen, ...unseen, ...profile.warnings]} />;
+}
+
+export function WarningList({ all }: { all: readonly string[] }): JSX.Element | null {
   if (all.length === 0) return null;
   return (
     <div class="warnings">

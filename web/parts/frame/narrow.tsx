@@ -1,12 +1,11 @@
-// What a narrow screen folds: a list behind its count.
+// What a narrow or a low screen folds: a list behind its count.
 import { useSignal } from "@preact/signals";
 import type { ReadonlySignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { useLayoutEffect } from "preact/hooks";
 
-/** `below`: in CSS pixels. */
-export function useNarrow(below: number): ReadonlySignal<boolean> {
-  const media = `(max-width: ${below}px)`;
+/** `media`: as in the style. */
+export function useNarrow(media: string): ReadonlySignal<boolean> {
   const isNarrow = useSignal(matchMedia(media).matches);
   useLayoutEffect(() => {
     const query = matchMedia(media);
@@ -21,10 +20,12 @@ export function useNarrow(below: number): ReadonlySignal<boolean> {
   return isNarrow;
 }
 
-/** As in the style: from here on the panel is a sheet. */
-const PHONE_PX = 760;
+/** From here on the panel is a sheet. */
+export const PHONE = "(max-width: 760px)";
+/** Lists would leave no room for the views. */
+const FOLDS = `${PHONE}, (max-height: 620px)`;
 
-/** On a phone `words` alone, until they are asked for more. */
+/** On a phone, upright or not, `words` alone, until they are asked for more. */
 export function Folded({ words, children }: { words: string; children: ComponentChildren }): JSX.Element {
-  return useNarrow(PHONE_PX).value ? <details><summary>{words}</summary>{children}</details> : <>{children}</>;
+  return useNarrow(FOLDS).value ? <details><summary>{words}</summary>{children}</details> : <>{children}</>;
 }

@@ -4,13 +4,16 @@ import type { Signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { binCount } from "../../model/tables/moments";
 import type { Range } from "../../model/tables/moments";
-import type { Moments } from "../../model/tables/profile";
+import type { Mark, Moments } from "../../model/tables/profile";
 import { coresIn, coresTop, cpuLine, timeSteps } from "../../model/time/time-line";
 import type { Ns } from "../../model/units";
 import { coresWords, momentWords } from "../../model/words";
 import type { PageState } from "../state/page-state";
+import { PHONE, useNarrow } from "./narrow";
 
 const LABELS_MAX = 8;
+/** Nearer to the one before, as a part of the length, a word would lie on another. */
+const WORD_ROOM = 0.08;
 /** Finer ones show single samples, and no load. */
 const COLUMNS_MAX = 240;
 /** Of the picture's own height. */
@@ -33,6 +36,9 @@ function Line({ state, moments }: { state: PageState; moments: Moments }): JSX.E
   const length = at(bins);
   const range = dragged.value ?? state.filters.kept.value.time;
   const top = coresTop(line.value);
+  /** On a phone has less than half of the room. */
+  const times = useNarrow(PHONE).value ? 0.4 : 1;
+  const named = new Set(range === null && profile.marks.length <= LABELS_MAX ? apart(profile.marks, (length * WORD_ROOM) / times) : []);
   const percent = (bin: number): string => `${(bin / bins) * 100}%`;
   return (
     <section class="strip" aria-label="CPU over time">
@@ -44,7 +50,7 @@ function Line({ state, moments }: { state: PageState; moments: Moments }): JSX.E
         </svg>
         {profile.marks.map((mark, row) => (
           <i key={row} class="event" style={axisPlace(mark.at, length)} title={`${momentWords(mark.at)}: ${mark.text ?? mark.kind}`}>
-            {profile.marks.length > LABELS_MAX ? null : <span>{mark.kind}</span>}
+            {named.has(mark) ? <span>{mark.kind}</span> : null}
           </i>
         ))}
         {range === null ? null : (
@@ -55,10 +61,10 @@ function Line({ state, moments }: { state: PageState; moments: Moments }): JSX.E
         )}
         <Handle state={state} moments={moments} bins={bins} range={range} end="first" />
         <Handle state={state} moments={moments} bins={bins} range={range} end="end" />
-        {range === null ? null : <output class="quiet kept-time" style={labelPlace(range, bins)}>{rangeWords(range, moments)} · {coresWords(coresIn(moments, range))}</output>}
+        {range === null ? null : <output class="quiet kept-time" style={axisPlace(at((range.first + range.end) / 2), length)}>{rangeWords(range, moments)} · {coresWords(coresIn(moments, range))}</output>}
       </div>
       <div class="axis quiet" aria-hidden="true">
-        {timeSteps(length, LABELS_MAX).map((step) => (
+        {timeSteps(length, LABELS_MAX * times).map((step) => (
           <span key={step} style={axisPlace(step, length)}>{momentWords(step)}</span>
         ))}
       </div>
@@ -75,9 +81,14 @@ function axisPlace(at: Ns, length: Ns): { "--at": string } {
   return { "--at": `${Math.min(100, (at / length) * 100)}%` };
 }
 
-/** Beside the range, where there is more room. */
-function labelPlace({ first, end }: Range, bins: number): { left: string } | { right: string } {
-  return bins - end >= first ? { left: `${(end / bins) * 100}%` } : { right: `${((bins - first) / bins) * 100}%` };
+/** Those with at least so much time to the one before. */
+function apart(marks: readonly Mark[], least: number): Mark[] {
+  let before = -Infinity;
+  return [...marks].sort((a, b) => a.at - b.at).filter(({ at }) => {
+    const isApart = at - before >= least;
+    if (isApart) before = at;
+    return isApart;
+  });
 }
 
 function area(values: readonly number[], top: number): string {

@@ -14,13 +14,13 @@ import { useNarrow } from "./narrow";
 
 export const LAYER_WORDS: Readonly<Record<Layers, string>> = { both: "Python + C", python: "Python", c: "C" };
 /** Up to this width there is no room for switches. */
-const MENU_PX = 1399;
+const MENU = "(max-width: 1399px)";
 const ORDER_WORDS: Readonly<Record<Order, string>> = { heaviest: "Heaviest first", time: "In time", inverted: "Inverted" };
 
 /** Which stacks and frames are shown, and how: as switches where there is room, else in the menu with the filters. */
 export function Switches({ state }: { state: PageState }): JSX.Element {
   const { filters } = state;
-  const isNarrow = useNarrow(MENU_PX);
+  const isNarrow = useNarrow(MENU);
   const switches = (
     <>
       <Orders state={state} />
@@ -132,7 +132,7 @@ function PatternInput({ state, name, words }: { state: PageState; name: "focus" 
       {words}
       <input
         type="text"
-        placeholder="function or file, a pattern"
+        placeholder="function or file"
         data-pattern={name}
         value={state.filters.kept.value[name]}
         aria-invalid={wrong.value !== null}

@@ -130,19 +130,8 @@ export function Icicle({ picture, onPainted }: { picture: Picture; onPainted?: (
         <div class="flame-tall" style={{ height: `${layout.value.rows.length * ink.value.rowHeight}px` }} />
         <SpokenTree picture={picture} />
       </div>
-      {empty ? <Empty picture={picture} /> : null}
+      {empty ? <p class="empty">{picture.whyEmpty()}</p> : null}
     </section>
-  );
-}
-
-function Empty({ picture }: { picture: Picture }): JSX.Element {
-  const waited = picture.weight.value !== "wall" && weightOf(picture.tree.value.total, ROOT, "wall") > 0;
-  return (
-    <p class="empty">
-      {waited
-        ? `No ${WEIGHT_WORDS[picture.weight.value]} was sampled: the program waited. Wall shows what for.`
-        : "There is no sample in this recording. A longer run, or a higher --rate, fills this picture."}
-    </p>
   );
 }
 

@@ -12,6 +12,7 @@ import type { BoxIndex, PlaceIndex, Weighed } from "../../model/units";
 import { placeName, placeWhere, plural, shareWords, WEIGHT_WORDS, weightWords } from "../../model/words";
 import { Icicle } from "../icicle/icicle";
 import type { PageState } from "../state/page-state";
+import { whyEmpty } from "../icicle/picture";
 import type { Picture } from "../icicle/picture";
 import type { Hover } from "../state/selection";
 
@@ -40,7 +41,7 @@ export function SandwichView({ state }: { state: PageState }): JSX.Element {
       const there = heaviest(filters.tree.value, view.weight.value, (at) => at === wanted);
       if (wanted !== place.value && there !== null) selection.show(there);
     };
-    return { tree, upwards, label, nameOf, pick, hover, hovered, weight: view.weight, theme: view.theme, zoom: root, selected: root, found: none };
+    return { tree, upwards, label, nameOf, pick, hover, hovered, weight: view.weight, theme: view.theme, zoom: root, selected: root, found: none, whyEmpty: () => whyEmpty(state) };
   };
   const of = placeName(placeOf(callees.value, ROOT), names);
   const weighs = (tree: { readonly value: Tree }, box = ROOT): Weighed => weightOf(tree.value.total, box, view.weight.value);

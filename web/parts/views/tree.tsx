@@ -9,6 +9,8 @@ import { exactWords, placeWhere, shareWords, weightWords } from "../../model/wor
 import type { PageState } from "../state/page-state";
 
 const COLUMNS: readonly (readonly [Weight, "total" | "self"])[] = [["cpu", "total"], ["cpu", "self"], ["wall", "total"], ["wall", "self"], ["samples", "total"]];
+/** Of a weight without columns those of the first are shown where there is no room for all. */
+const isOther = (weight: Weight, chosen: Weight): boolean => weight !== (COLUMNS.some(([at]) => at === chosen) ? chosen : "cpu");
 const ROW_PX = 24;
 const SPARE_ROWS = 10;
 
@@ -66,7 +68,7 @@ export function TreeView({ state }: { state: PageState }): JSX.Element {
       <div class="tree-head tree-row" role="group" aria-label="Rows by">
         <span>total</span>
         {COLUMNS.map(([weight, sum]) => (
-          <span key={weight + sum}>
+          <span key={weight + sum} class={isOther(weight, view.weight.value) ? "other" : undefined}>
             <button
               type="button"
               data-sort={`${weight} ${sum}`}
@@ -131,7 +133,7 @@ function TreeRow({ state, box, open, turn }: { state: PageState; box: BoxIndex; 
       <span><b>{shareWords(shareOf(tree, box, view.weight.value))}</b></span>
       {COLUMNS.map(([weight, sum]) => {
         const value = weightOf(tree[sum], box, weight);
-        return <span key={weight + sum} title={exactWords(value, weight)}>{weightWords(value, weight)}</span>;
+        return <span key={weight + sum} class={isOther(weight, view.weight.value) ? "other" : undefined} title={exactWords(value, weight)}>{weightWords(value, weight)}</span>;
       })}
       <span class="name" style={{ "--depth": depth[box] ?? 0 }}>
         <button
