@@ -49,13 +49,18 @@ pub async fn log_in(State(state): State<AppState>, request: Request) -> Answered
     let (parts, body) = request.into_parts();
     let LogIn { token } = said_within(body, LOG_IN_BYTES_MAX).await?;
     let database = &state.keeper.database;
+    // Who is here knows where to log in.
+    let not_valid = || {
+        let problem = wrong(&state, peer(&parts), "this token is not valid");
+        Problem { hint: problem.hint.filter(|_| problem.retry_after_s.is_some()), ..problem }
+    };
     let Some(known) = tokens::of_secret(database, &token).await? else {
-        return Err(wrong(&state, peer(&parts), "this token is not valid"));
+        return Err(not_valid());
     };
     let latest_ms = now_ms() + SESSION_DAYS * DAY_MS;
     let expires_ms = known.expires_ms.map_or(latest_ms, |expires_ms| expires_ms.min(latest_ms));
     let Some(secret) = tokens::begin_session(database, &known.name, &token, expires_ms).await? else {
-        return Err(wrong(&state, peer(&parts), "this token is not valid"));
+        return Err(not_valid());
     };
     with_cookie(&parts.headers, &secret, (expires_ms - now_ms()) / 1_000)
 }
