@@ -24,8 +24,8 @@ export function loginAddress(from: string): string {
   return from === "/" ? "/login" : `/login?next=${encodeURIComponent(from)}`;
 }
 
-/** A path of this server, whatever the address asks for: a login never leads elsewhere. `hash`: of the login's own address, where a browser keeps that of
- * the address which led to it. */
+/** A path of this server, whatever the address asks for: a login never leads elsewhere. `hash`: of the login's own address, where a browser keeps
+ * that of the address which led to it. */
 export function nextOf(search: string, origin: string, hash = ""): string {
   const wanted = new URLSearchParams(search).get("next") ?? "/";
   if (!/^\/(?![/\\])/.test(wanted)) return "/";

@@ -12,8 +12,8 @@ export function wordOf(tree: Tree, box: BoxIndex): string {
 }
 
 /**
- * The box that a word names. Where it is not in the tree: the box with most of the steps on its way, in their order, and with the fewest others, for a filter
- * takes frames out of the way or lets them in again. Of several the one that is nearest to its beginning.
+ * The box that a word names. Where it is not in the tree: the box with most of the steps on its way, in their order, and with the fewest others, for a
+ * filter takes frames out of the way or lets them in again. Of several the one that is nearest to its beginning.
  */
 export function boxOf(tree: Tree, word: string): BoxIndex {
   const steps = word.split(SEPARATOR);

@@ -51,8 +51,8 @@ pub fn add(stored: &Stored, sums: &mut Sums, group_of_row: &[usize], bins: Bins,
     settle(&mut profile.moments, begin, bins);
 }
 
-/// CPU time that a sample carries from before lies on top of the time of the samples there, and no thread has more than one CPU: what a bin has too much
-/// of goes to the nearest bins before it that have room, or else to those behind. `begin`: of a process's moments.
+/// CPU time that a sample carries from before lies on top of the time of the samples there, and no thread has more than one CPU: what a bin has too
+/// much of goes to the nearest bins before it that have room, or else to those behind. `begin`: of a process's moments.
 fn settle(moments: &mut Vec<Moment>, begin: usize, bins: Bins) {
     let mut places: Vec<(ThreadIndex, u32, usize)> = Vec::with_capacity(moments.len() - begin);
     places.extend((begin..moments.len()).map(|at| (moments[at].thread, moments[at].bin, at)));
