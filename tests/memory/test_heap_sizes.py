@@ -56,8 +56,9 @@ for kind, count in (Empty, 3), (Two, 500), (Words, 500):
     for place in range(count):
         _tracemalloc.start()
         made[place] = kind()
-        taken[kind.__name__] += sum(trace[1] for trace in _tracemalloc._get_traces())
+        traces = _tracemalloc._get_traces()
         _tracemalloc.stop()
+        taken[kind.__name__] += sum(trace[1] for trace in traces)
 print("ready", flush=True)
 print(json.dumps(taken), flush=True)
 input()

@@ -5,4 +5,3 @@ pub mod claims;
 pub mod landmarks;
 pub mod scan;
 pub mod slotdefs;
-pub mod slots;

@@ -9,6 +9,7 @@ pub mod integrity;
 pub mod lines;
 pub mod live;
 pub mod memory;
+pub(crate) mod plumbing;
 pub mod report;
 pub mod summary;
 pub mod tree;

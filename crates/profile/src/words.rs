@@ -5,6 +5,5 @@ pub mod excerpt;
 pub mod figures;
 pub mod glob;
 pub mod paint;
-pub(crate) mod plumbing;
 pub mod shell;
 pub mod wrap;

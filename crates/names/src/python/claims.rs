@@ -1,7 +1,7 @@
 //! From "this function stands in that slot of that type" to one name for the function.
 //! Owns: what a function is called that several types, slots or methods share. Never: prefers one of several owners.
 
-use super::slots::Slot;
+use crate::words::slots::Slot;
 use std::collections::BTreeMap;
 
 /// One place in the file's data that points to a function.

@@ -5,10 +5,10 @@
 
 use super::claims::{Claims, Role};
 use super::slotdefs;
-use super::slots::{Numbered, Slot, TYPE_SLOTS, TYPE_TABLES, numbered};
 use crate::file::cells::{Cell, Cells};
 use crate::file::elf::Image;
 use crate::file::extents::Extents;
+use crate::words::slots::{Numbered, Slot, TYPE_SLOTS, TYPE_TABLES, numbered};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Names by first address. `type_type` is where `PyType_Type` lies when this file defines it.

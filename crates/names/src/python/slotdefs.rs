@@ -2,7 +2,7 @@
 //! Layout: CPython 3.11 to 3.15, `struct wrapperbase` in Include/cpython/descrobject.h and `PyHeapTypeObject` in
 //! Include/cpython/object.h. Owns: reading one run of entries. Never: names a slot whose place is not known.
 
-use super::slots::{Slot, TYPE_SLOTS, TYPE_TABLES};
+use crate::words::slots::{Slot, TYPE_SLOTS, TYPE_TABLES};
 
 pub(crate) const ENTRY_BYTES: u64 = 56;
 

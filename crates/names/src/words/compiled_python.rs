@@ -1,7 +1,7 @@
 //! Names of functions that were Python and became C: mypyc's and Cython's, as their authors wrote them.
 //! Owns: how these two spell `module.Class.function` as one word. Never: guesses; a name that does not parse as a whole stays as it is.
 
-use crate::python::slots;
+use crate::words::slots;
 
 /// None: neither of the two made it.
 pub(crate) fn name_of(raw: &str) -> Option<String> {

@@ -10,8 +10,8 @@ pub mod json;
 pub mod markdown;
 pub mod text;
 
+pub use crate::views::plumbing::passes_on;
 pub use crate::words::excerpt::{middle_cut, printable, source_cut};
-pub use crate::words::plumbing::passes_on;
 
 use foldhash::{HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! What a reader is told before believing a share.
+//! What a reader is told before believing a share. Over 500 lines: which warnings meet in one recording is seen here.
 
 use crate::notation;
 use expect_test::{Expect, expect};

@@ -1,6 +1,6 @@
 //! The verdict in words: lines of text in which each place can be told from the words around it.
 //! Owns: what each reason, place and advice says. Never: decides which reason or places there are; knows how a terminal, Markdown or
-//! the page shows them.
+//! the page shows them. Over 500 lines: what is said of one verdict is read beside what is said of the others.
 
 use std::fmt;
 

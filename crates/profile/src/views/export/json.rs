@@ -16,8 +16,8 @@ use crate::tables::source_text::{Lack, SourceText};
 use crate::tables::state::in_words;
 use crate::tables::table::TableIndex;
 use crate::views::export::moments::MomentRows;
+use crate::views::plumbing::passes_on;
 use crate::views::report::json::{FiltersPage, filters_page};
-use crate::words::plumbing::passes_on;
 use genba_format::state::State;
 
 const VERSION: u32 = 1;

@@ -9,7 +9,7 @@ use crate::rules::weight::Totals;
 use crate::tables::owner::Owner;
 use crate::tables::profile::{Home, Profile};
 use crate::tables::table::TableIndex;
-use crate::words::plumbing::passes_on;
+use crate::views::plumbing::passes_on;
 
 /// A call with this much self time, or this much time in a second callee, is shown.
 const SHARE_MIN: f64 = 0.01;
