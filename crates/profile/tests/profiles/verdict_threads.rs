@@ -118,23 +118,28 @@ fn a_library_of_threads_worked_for_whoever_was_in_the_same_library_at_the_same_t
 #[test]
 fn code_that_waits_and_keeps_the_gil_is_asked_for() {
     let recording = |runs: usize| {
-        let worker =
-            |tid: u32| format!("thread {tid} worker\nwork@app.py:2[4-9] x200 gil\nwork@app.py:2[4-9] x{runs}\n");
-        format!("{PROCESS}nap@app.py:1[4-9] > nanosleep[libc.so.6] x220 asleep\n{}{}", worker(8), worker(9))
+        let worker = |tid: u32, waits: usize, runs: usize| {
+            format!("thread {tid} worker\nwork@app.py:2[4-9] x{waits} gil\nwork@app.py:2[4-9] x{runs}\n")
+        };
+        format!(
+            "{PROCESS}nap@app.py:1[4-9] > nanosleep[libc.so.6] x20 asleep\n{}{}",
+            worker(8, 200, 130),
+            worker(9, 60, runs)
+        )
     };
     check(
-        &recording(75),
+        &recording(20),
         expect![[r#"
-            GIL: 2 threads ran 0.19 cores; 72.7 % of their runnable time was waiting for it, 640 ms. The CPU went to:
+            GIL: 2 threads ran 0.35 cores; 63.4 % of their runnable time was waiting for it, 416 ms. The CPU went to:
             100.0 %   240 ms  app.py:2 work
             some code keeps the GIL while it waits: genba dump PID shows which thread holds it
         "#]],
     );
     check(
-        &recording(76),
+        &recording(21),
         expect![[r#"
-            GIL: 2 threads ran 0.20 cores; 72.5 % of their runnable time was waiting for it, 640 ms. The CPU went to:
-            100.0 %   243 ms  app.py:2 work
+            GIL: 2 threads ran 0.35 cores; 63.3 % of their runnable time was waiting for it, 416 ms. The CPU went to:
+            100.0 %   242 ms  app.py:2 work
             threads cannot help here: processes, or code that releases the GIL
         "#]],
     );
