@@ -11,7 +11,7 @@ from recording import REPOSITORY, genba
 
 PAGES = REPOSITORY / "docs/verdicts"
 REASONS = REPOSITORY / "crates/profile/src/rules/verdict/reason.rs"
-# `not judged` gives no reason: a file of another profiler tells no CPU time.
+# `not judged` gives no reason: it says what the recording lacks.
 NAMES = [name for name in re.findall(r'Reason::\w+ \{ \.\. \} => "([^"]+)"', REASONS.read_text()) if name != "not judged"]
 SHOWING_COMMANDS = [*sorted((REPOSITORY / "docs").glob("from-*.md")), *sorted(PAGES.glob("*.md")), *sorted((REPOSITORY / "docs/recipes").glob("*.md"))]
 # In a block of code at the beginning of a line, in prose and tables between backticks.

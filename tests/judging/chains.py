@@ -15,19 +15,24 @@ from typing import Any
 from recording import REPOSITORY, Run
 
 Node = dict[str, Any]
-PASSES_ON = re.findall(r'^    "(.+)",$', (REPOSITORY / "crates/profile/src/words/plumbing.rs").read_text(), re.MULTILINE)
+IN_C, OF_IMPORTS = (
+    re.findall(r'^    "(.+)",$', names, re.MULTILINE)
+    for names in (REPOSITORY / "crates/profile/src/views/plumbing.rs").read_text().split("const OF_IMPORTS")
+)
 # Of sums of floats, nothing else.
 TOLERANCE = 1e-9
 
 
 def is_passed_on(branch: Node) -> bool:
-    return branch["kind"] != "python" and passes_on(branch["name"])
+    if branch["kind"] == "python":
+        return (branch["file"] or "").startswith("<frozen importlib._bootstrap") and branch["name"].rpartition(".")[2] in OF_IMPORTS
+    return passes_on(branch["name"])
 
 
 @functools.cache
 def passes_on(name: str) -> bool:
     """A tree asks it of a few names, thousands of times."""
-    return any(name.startswith(known[:-1]) if known.endswith("*") else name == known for known in PASSES_ON)
+    return any(name.startswith(known[:-1]) if known.endswith("*") else name == known for known in IN_C)
 
 
 class SameName(Exception):
@@ -58,6 +63,7 @@ class Branches:
 
     def along(self, numbers: Iterable[int], name: str) -> list[int]:
         """Raises SameName where the path leads to several functions of that name: a row has names only."""
+        name = "<module>" if name.startswith("<module ") else name
         steps = [[low for low in self.links_below(at) if low not in self.moved] for at in numbers]
         whole = {self.branches[low]["name"] for lows in steps for low in lows}
         cut = [low for lows in steps for mark in lows if self.is_mark(mark) for low in self.links_below(mark)]

@@ -257,14 +257,15 @@ export function accountingWords(accounting: Accounting, clocks: Clocks, isImport
   if (lost > LOST_MAX) strains.push([`${shareWords(lost)} of the ticks gave no sample`, "gave no sample"]);
   const recorded = clocks.cpuSampled + clocks.cpuNotSampled;
   const program = recorded + clocks.cpuNotRecorded;
+  const held = clocks.cpuSampled - clocks.cpuLost;
   // Rounded down: 98.96 % is not 99.
-  const covered = Math.floor((program > 0 ? clocks.cpuSampled / program : 1) * 1000) / 1000;
+  const covered = Math.floor((program > 0 ? held / program : 1) * 1000) / 1000;
   // A start that takes a moment is nobody's worry, and no few milliseconds are.
-  const coveredSinceLoaded = program > clocks.cpuBefore ? clocks.cpuSampled / (program - clocks.cpuBefore) : 1;
-  const unseen = program - clocks.cpuSampled;
+  const coveredSinceLoaded = program > clocks.cpuBefore ? held / (program - clocks.cpuBefore) : 1;
+  const unseen = program - held;
   const isLittleSeen = covered < COVERED_WITH_START_MIN && unseen >= UNSEEN_MIN;
   const isLittleSeenSinceLoaded = coveredSinceLoaded < COVERED_MIN && unseen - clocks.cpuBefore >= UNSEEN_MIN;
-  if ((isLittleSeen || isLittleSeenSinceLoaded) && !isImported) strains.push([`${timeWords(clocks.cpuNotSampled)} of CPU are in no sample`, "are in no sample"]);
+  if ((isLittleSeen || isLittleSeenSinceLoaded) && !isImported) strains.push([`${timeWords((recorded - held) as Ns)} of CPU are in no sample`, "are in no sample"]);
   // At least 1 %, as in the report's header: less is what the end of a healthy process costs.
   if (clocks.cpuNotRecorded > 0 && clocks.cpuNotRecorded * 100 >= program) strains.push([`${timeWords(clocks.cpuNotRecorded)} of CPU not recorded`, "after the last block"]);
   return {

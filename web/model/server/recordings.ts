@@ -1,5 +1,5 @@
 // What the server says of a recording and of its links. Owns: the shapes and their decoders. Never: reads a recording; the facts were read by the server.
-import { damaged, Damaged, exactText, list, object, oneOf, orNull, whole } from "../tables/read";
+import { damaged, Damaged, exactText, integer, list, object, oneOf, orNull, whole } from "../tables/read";
 import type { Value } from "../tables/read";
 import type { Count, Ms, Ns } from "../units";
 import { grouped } from "../words";
@@ -75,10 +75,13 @@ export interface Reached {
   readonly id: string;
 }
 
+/** As the server orders recordings whose clock is not known. */
+const NOT_TOLD = -1;
+
 /** Whether the list has it behind what a page reached. Nothing is behind the end of the list. */
 export function isBehind({ id, created, bytes, facts }: Recording, sort: Sort, reached: Reached | null): boolean {
   if (reached === null || id === reached.id) return false;
-  const place = { newest: created, oldest: created, cpu: facts?.cpu ?? 0, wall: facts?.wall ?? 0, size: bytes }[sort];
+  const place = { newest: created, oldest: created, cpu: facts?.cpu ?? NOT_TOLD, wall: facts?.wall ?? NOT_TOLD, size: bytes }[sort];
   const isLess = place === reached.place ? id < reached.id : place < reached.place;
   return isLess === (sort !== "oldest");
 }
@@ -121,7 +124,7 @@ export function decodeListed(at: Value): Listed {
     next: orNull(field("next"), exactText),
     reached: orNull(field("reached"), (value) => {
       const reached = object(value);
-      return { place: whole(reached("place")), id: exactText(reached("id")) };
+      return { place: integer(reached("place")), id: exactText(reached("id")) };
     }),
     looked: orNull(field("looked"), whole),
     matched: whole(field("matched")),

@@ -148,6 +148,7 @@ export function decodeProfile(at: Value): Profile {
     clocks: {
       cpu: ns(accounting("cpu_ns")),
       cpuSampled: ns(accounting("cpu_sampled_ns")),
+      cpuLost: orNull(accounting("cpu_lost_ns"), ns) ?? (0 as Ns),
       cpuNotSampled: ns(accounting("cpu_not_sampled_ns")),
       // A page of an earlier genba has no such keys.
       cpuBefore: orNull(accounting("cpu_before_ns"), ns) ?? (0 as Ns),

@@ -84,6 +84,8 @@ export interface Reason {
 export interface Clocks {
   readonly cpu: Ns;
   readonly cpuSampled: Ns;
+  /** Of the sampled: in lost blocks. */
+  readonly cpuLost: Ns;
   readonly cpuNotSampled: Ns;
   /** Part of it: what had passed when genba was loaded. */
   readonly cpuBefore: Ns;

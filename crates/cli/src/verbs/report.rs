@@ -230,7 +230,7 @@ fn with_names(file: &Nameless) -> String {
     if file.is_replaced {
         "the file is not the one that was loaded any more; record again".to_owned()
     } else if matches!(finish::symbols_of(path), Some(SymbolsAt::Own)) {
-        "its symbol table does not say how long they are; in assembly `.size` does".to_owned()
+        "its symbol table does not tell them: its local symbols were removed, or assembly says no `.size`".to_owned()
     } else {
         packages::with_names_of(path, Path::new("/"))
     }
@@ -292,7 +292,7 @@ mod tests {
         let own = std::env::current_exe().unwrap();
         assert_eq!(
             helps(own.to_str().unwrap()),
-            "its symbol table does not say how long they are; in assembly `.size` does"
+            "its symbol table does not tell them: its local symbols were removed, or assembly says no `.size`"
         );
     }
 }

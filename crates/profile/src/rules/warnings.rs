@@ -43,17 +43,18 @@ pub fn each(profile: &Profile, weight: Weight) -> Vec<Warning> {
     // Where the file is damaged, that is why, and the warnings above say what helps.
     if samples == 0 && profile.blocks_lost == 0 {
         warnings.push(why_none(profile));
-    } else if profile.blocks_lost > 0 && observations < FEW_SAMPLES as f64 {
-        warnings.push(Warning::new(few_words(samples, observations), remedies::OF_ANY_FAULT));
     } else if observations < FEW_SAMPLES as f64 && !profile.counts_calls() && !weight.is_in_bytes() {
-        warnings.push(few(samples, observations, higher_rate(profile)));
+        warnings.push(match profile.blocks_lost {
+            0 => few(samples, observations, higher_rate(profile)),
+            _ => Warning::new(few_words(samples, observations), remedies::of_lost(&profile.faults)),
+        });
     }
     warnings.extend(without_end(profile));
     warnings.extend(stopped_early(profile));
     for process in profile.processes.iter().filter(|process| process.blocks_lost > 0) {
         let blocks = counted(process.blocks_lost, "block", "blocks");
         let what = format!("{}: {blocks} lost, the samples in them are missing here", name(process));
-        warnings.push(Warning::new(what, "copy the file again, or record again"));
+        warnings.push(Warning::new(what, remedies::of_lost(&profile.faults)));
     }
     warnings.extend(losses(profile));
     warnings.extend(coverage(profile).filter(|_| !profile.is_imported()));
@@ -385,7 +386,7 @@ fn coverage(profile: &Profile) -> Option<Warning> {
     let seen = format!("{}.{} %", per_mille / 10, per_mille % 10);
     let missing = duration(clocks.cpu_not_sampled_ns.saturating_add(clocks.cpu_lost_ns));
     let mut what = format!("samples cover {seen} of the program's CPU; {missing} are in no sample");
-    let mut remedy = (profile.blocks_lost > 0).then(|| remedies::OF_ANY_FAULT.to_string());
+    let mut remedy = (profile.blocks_lost > 0).then(|| remedies::of_lost(&profile.faults).to_string());
     let parts = [(clocks.cpu_lost_ns, "in lost blocks"), (clocks.cpu_before_ns, "before genba was loaded")];
     let parts = parts.iter().filter(|(ns, _)| *ns > 0).map(|(ns, place)| format!("{} of it {place}", duration(*ns)));
     let parts = parts.collect::<Vec<_>>().join(", ");
@@ -394,7 +395,7 @@ fn coverage(profile: &Profile) -> Option<Warning> {
     }
     let unseen: Vec<u64> = profile.threads.iter().filter_map(never_sampled_ns).collect();
     let unseen_ns = unseen.iter().fold(0_u64, |sum, ns| sum.saturating_add(*ns));
-    if unseen_ns.saturating_mul(2) > clocks.cpu_not_sampled_ns {
+    if unseen_ns.saturating_mul(2) > clocks.cpu_not_sampled_ns.saturating_add(clocks.cpu_lost_ns) {
         let threads = counted(unseen.len() as u64, "thread that ended", "threads that ended");
         what += &format!(", most of it of {threads} before a first sample on a CPU");
         remedy.get_or_insert_with(|| match higher_rate(profile) {

@@ -79,7 +79,7 @@ fn the_whole_profile_as_json() {
         }
     }
     expect![[r#"
-        accounting: {"cpu_before_ns":0,"cpu_genba_ns":0,"cpu_not_recorded_ns":0,"cpu_not_sampled_ns":0,"cpu_ns":12800000,"cpu_sampled_ns":12800000,"dropped":{},"refused":{"moved":1},"sampled":16,"ticks":17,"wall_not_sampled_ns":0}
+        accounting: {"cpu_before_ns":0,"cpu_genba_ns":0,"cpu_lost_ns":0,"cpu_not_recorded_ns":0,"cpu_not_sampled_ns":0,"cpu_ns":12800000,"cpu_sampled_ns":12800000,"dropped":{},"refused":{"moved":1},"sampled":16,"ticks":17,"wall_not_sampled_ns":0}
         filters: null
         format: "genba-profile"
         frames:
@@ -102,7 +102,7 @@ fn the_whole_profile_as_json() {
         not_followed:
         not_followed_words: null
         processes:
-          {"accounting":{"dropped":{},"refused":{"moved":1},"sampled":16,"ticks":17},"argv":["python3","app.py"],"blocks":2,"blocks_lost":0,"budget_per_mille":null,"counts_calls":false,"cpu_before_ns":0,"cpu_genba_ns":0,"cpu_not_recorded_ns":0,"cpu_not_sampled_ns":0,"cpu_ns":12800000,"cpu_sampled_ns":12800000,"cwd":"/app","ended":"exit","executable":"/usr/bin/python3.13","handler_ns":0,"handler_runs":0,"imported":null,"interval_ns":1600000,"native":true,"parent":null,"pid":7,"python":"3.13.0","recording":null,"refused":null,"rss_max_bytes":3000,"rss_mean_bytes":3000,"start_ns":0,"threads":2,"wall_not_sampled_ns":0,"wall_ns":25600000}
+          {"accounting":{"dropped":{},"refused":{"moved":1},"sampled":16,"ticks":17},"argv":["python3","app.py"],"blocks":2,"blocks_lost":0,"budget_per_mille":null,"counts_calls":false,"cpu_before_ns":0,"cpu_genba_ns":0,"cpu_lost_ns":0,"cpu_not_recorded_ns":0,"cpu_not_sampled_ns":0,"cpu_ns":12800000,"cpu_sampled_ns":12800000,"cwd":"/app","ended":"exit","executable":"/usr/bin/python3.13","handler_ns":0,"handler_runs":0,"imported":null,"interval_ns":1600000,"native":true,"parent":null,"pid":7,"python":"3.13.0","recording":null,"refused":null,"rss_max_bytes":3000,"rss_mean_bytes":3000,"start_ns":0,"threads":2,"wall_not_sampled_ns":0,"wall_ns":25600000}
         rss:
           {"at_ns":16000000,"bytes":3000,"process":0}
         samples: {"cpu_ns":[4800000,3200000,1600000,0,1600000,1600000],"cpu_us2":[7680000,5120000,2560000,0,2560000,2560000],"node":[2,5,8,10,null,12],"samples":[3,2,1,4,1,1],"state":[0,0,0,2,0,1],"thread":[0,0,0,1,1,1],"ticks":[3,2,1,8,1,1],"wall_ns":[4800000,3200000,1600000,12800000,1600000,1600000]}

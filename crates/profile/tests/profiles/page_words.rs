@@ -58,6 +58,7 @@ fn accounted(case: &Value) -> Profile {
             cpu_not_sampled_ns: number(clocks, "cpu_not_sampled_ns"),
             cpu_before_ns: number(clocks, "cpu_before_ns"),
             cpu_not_recorded_ns: number(clocks, "cpu_not_recorded_ns"),
+            cpu_lost_ns: clocks["cpu_lost_ns"].as_u64().unwrap_or(0),
             ..Clocks::default()
         },
         ..Process::default()
@@ -72,7 +73,8 @@ fn the_accounting_is_said_as_the_viewer_says_it() {
     for case in &cases {
         let profile = accounted(case);
         let said = |key: &str, words: &str| case[key].as_str().map_or(String::new(), |said| words.replace('#', said));
-        let law = said("ticks", "#") + &said("covered", " · CPU covered #") + &said("not_recorded", ", # not recorded");
+        let law = said("ticks", "#") + &said("covered", " · CPU covered #");
+        let law = law + &said("in_lost_blocks", ", # in lost blocks") + &said("not_recorded", ", # not recorded");
         assert_eq!(law_line(&profile), law);
         let warnings = warnings(&profile, Weight::Cpu);
         for (key, words) in [("lost", " of the ticks gave no sample"), ("not_sampled", " are in no sample")] {

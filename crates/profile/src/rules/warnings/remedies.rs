@@ -8,7 +8,7 @@ const OF_FAULTS: &Remedies = &[
     ("newer than this genba", "install the newest genba"),
     ("is shown as another file", "record both with the same source"),
 ];
-pub const OF_ANY_FAULT: &str = "copy the file again, or record again";
+const OF_ANY_FAULT: &str = "copy the file again, or record again";
 
 const OF_REFUSALS: &Remedies =
     &[("the kernel forbids", "allow these calls in its seccomp filter"), ("/proc", "mount /proc there")];
@@ -58,6 +58,11 @@ pub const OF_ANYTHING: &str = "genba doctor says what hinders genba here";
 /// Of a file that is damaged, or not of one piece with another.
 pub fn of_fault(words: &str) -> &'static str {
     first(OF_FAULTS, words).unwrap_or(OF_ANY_FAULT)
+}
+
+/// Of blocks that are not here: a copy brings none that is too new.
+pub fn of_lost(faults: &[String]) -> &'static str {
+    faults.iter().find_map(|fault| first(&OF_FAULTS[..1], fault)).unwrap_or(OF_ANY_FAULT)
 }
 
 /// Of a process that was not recorded.

@@ -101,6 +101,8 @@ struct Whole<'a> {
     ticks: Ticks<'a>,
     cpu_ns: u64,
     cpu_sampled_ns: u64,
+    /// Of the sampled: in lost blocks.
+    cpu_lost_ns: u64,
     cpu_not_sampled_ns: u64,
     cpu_not_recorded_ns: u64,
     cpu_genba_ns: u64,
@@ -128,6 +130,8 @@ struct ProcessRow<'a> {
     wall_ns: u64,
     cpu_ns: u64,
     cpu_sampled_ns: u64,
+    /// Of the sampled: in lost blocks.
+    cpu_lost_ns: u64,
     cpu_not_sampled_ns: u64,
     cpu_not_recorded_ns: u64,
     cpu_genba_ns: u64,
@@ -251,6 +255,7 @@ fn page<'a>(reading: &'a Reading, accounting: &'a Accounting, context: Context<'
             ticks: ticks(accounting),
             cpu_ns: clocks.cpu_ns,
             cpu_sampled_ns: clocks.cpu_sampled_ns,
+            cpu_lost_ns: clocks.cpu_lost_ns,
             cpu_not_sampled_ns: clocks.cpu_not_sampled_ns,
             cpu_not_recorded_ns: clocks.cpu_not_recorded_ns,
             cpu_genba_ns: clocks.cpu_genba_ns,
@@ -343,6 +348,7 @@ fn process<'a>(profile: &'a Profile, index: ProcessIndex, row: &'a Process) -> P
         wall_ns: row.wall_ns,
         cpu_ns: clocks.cpu_ns,
         cpu_sampled_ns: clocks.cpu_sampled_ns,
+        cpu_lost_ns: clocks.cpu_lost_ns,
         cpu_not_sampled_ns: clocks.cpu_not_sampled_ns,
         cpu_not_recorded_ns: clocks.cpu_not_recorded_ns,
         cpu_genba_ns: clocks.cpu_genba_ns,
