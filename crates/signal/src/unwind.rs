@@ -149,7 +149,11 @@ impl Walk {
             Ok(value) => value,
             Err(_) => return Err((here, NativeEnd::Fault)),
         };
-        if is_on_stack(rip, cfa) && modules.rule(rip.wrapping_sub(1)).is_none() {
+        let caller = Registers { rip, rsp: cfa, rbp };
+        if is_on_stack(rip, cfa)
+            && modules.rule(rip.wrapping_sub(1)).is_none()
+            && JIT.step(memory, modules, caller).is_none()
+        {
             // Of a caller nobody would read the pushed word again (walk_memory.rs).
             let may_be_pushed = self.exact && kind == RuleKind::Rsp as u32;
             let caller = if may_be_pushed { past_pushed_word(memory, modules, cfa, rip) } else { None };
@@ -159,7 +163,7 @@ impl Walk {
             self.set_caller(caller);
             return Ok((NativeFrame { pc: here.pc, cfa: caller.rsp }, Rule::UNKNOWN));
         }
-        self.registers = Registers { rip, rsp: cfa, rbp };
+        self.registers = caller;
         self.exact = false;
         Ok((here, rule))
     }

@@ -312,13 +312,13 @@ reads, writes = os.pipe()
 os.write(writes, b"x")
 events = select.epoll()
 events.register(reads, select.EPOLLIN)
-def for_a_while(call):
-    until = time.process_time() + 0.3
+def for_a_while(call, cpu_seconds=0.3):
+    until = time.process_time() + cpu_seconds
     while time.process_time() < until:
         for _ in range(100): call()
 for_a_while(lambda: events.poll(1))
 for_a_while(lambda: select.select([reads], [], [], 1))
-for_a_while(lambda: time.sleep(1e-9))
+for_a_while(lambda: time.sleep(1e-9), 0.1)
 """
 
 

@@ -124,6 +124,7 @@ mod tests {
             not_followed: vec![proto::NotFollowed { name: "/bin/cat".to_owned(), ..Default::default() }],
             heaps: (1..4).map(heap).collect(),
             recorder: Some(proto::Recorder { wall_ns: 7, ..proto::Recorder::default() }),
+            reaped: vec![proto::Reaped { pid: 7, at_ns: 8, cpu_ns: 9 }],
             ..proto::Block::default()
         };
         let (blocks, left_out) = of(whole.clone(), 2_000);
@@ -135,6 +136,7 @@ mod tests {
         assert_eq!(heaps, whole.heaps);
         let not_followed: Vec<_> = blocks.iter().flat_map(|block| block.not_followed.clone()).collect();
         assert_eq!(not_followed, whole.not_followed);
+        assert_eq!(blocks.last().map(|last| &last.reaped), Some(&whole.reaped));
         let mut profile = genba_profile::source_text::Sources::default();
         blocks.iter().flat_map(|block| &block.sources).for_each(|source| profile.add(source));
         let text = profile.get("/app/long.py").expect("a text");

@@ -404,18 +404,20 @@ fn coverage(profile: &Profile) -> Option<Warning> {
         });
     }
     if let Some(not_recorded_ns) = clocks.much_not_recorded() {
-        let killed = profile
+        let without_end = profile
             .processes
             .iter()
             .filter(|process| process.clocks.cpu_not_recorded_ns > 0 && process.ended.is_none());
-        let killed = match killed.count() {
+        let whose = match without_end.count() {
             0 => "processes that ended".to_string(),
-            killed => {
-                remedy.get_or_insert_with(|| "let processes end by themselves".to_string());
-                format!("{} killed", counted(killed as u64, "process that was", "processes that were"))
+            count => {
+                if stopped_early(profile).is_none() {
+                    remedy.get_or_insert_with(|| "let processes end by themselves".to_string());
+                }
+                format!("{} without an end", counted(count as u64, "process", "processes"))
             }
         };
-        what += &format!("; {} of {killed} came after the last block and was not recorded", duration(not_recorded_ns));
+        what += &format!("; {} of {whose} came after the last block and was not recorded", duration(not_recorded_ns));
     }
     let paused_ns = pauses::of_all_processes_ns(profile);
     if paused_ns > 0 {

@@ -281,7 +281,7 @@ fn what_a_killed_process_used_after_its_last_block_is_not_recorded() {
         "process 7 3.13.0\n f@a.py:1 x200\n reaped 8 300ms 260ms\n process 8 3.13.0 parent=7\n g@a.py:2 x100\n no end",
         expect![[r#"
             process 8 (CPython 3.13.0) has no end in this recording: killed, or still running; the last quarter of a second may be missing; let it end by itself to have that
-            samples cover 82.7 % of the program's CPU; 0 ns are in no sample; 100 ms of 1 process that was killed came after the last block and was not recorded; let processes end by themselves
+            samples cover 82.7 % of the program's CPU; 0 ns are in no sample; 100 ms of 1 process without an end came after the last block and was not recorded; let processes end by themselves
         "#]],
     );
 }
@@ -384,7 +384,7 @@ fn each_warning_has_a_remedy() {
     one(&format!("{FULL}\n unsampled 300ms\n pause 10ms\n resume 110ms"), "paused the sampling");
     let masked = "thread 8 zmq\n masked 8 300ms 250ms\n unsampled 250ms";
     one(&format!("thread 7 main\n {FULL}\n {masked}"), "blocks signals");
-    check_remedy_of(&format!("{PARENT}\n process 8 3.13.0 parent=7\n g@a.py:2 x100\n no end"), "that was killed");
+    check_remedy_of(&format!("{PARENT}\n process 8 3.13.0 parent=7\n g@a.py:2 x100\n no end"), "without an end");
     check_remedy_of("process 7 2.7.18 refused=no+offset+table", "was not recorded: no offset table");
 }
 

@@ -1,7 +1,7 @@
 //! Calls of libc that every signal ends with `EINTR`, also one after whose handler other calls go on: genba's signal waits until they are over.
 //! Owns: those with a time limit, System V's, those that give a file its room, and those of sockets once the program has given one a time limit.
-//! Never: ends one for genba's signal, or keeps a signal of the program's from ending it. Frames here may be unwound by `pthread_cancel`: nothing
-//! in them needs a drop.
+//! Never: ends one for genba's signal, or keeps a signal of the program's from ending it, but for one that comes within the first look. Frames here
+//! may be unwound by `pthread_cancel`: nothing in them needs a drop.
 //! Source: signal(7), "Interruption of system calls and library functions by signal handlers".
 //!
 //! Genba asks running threads only. One that it has just found so may begin to wait before the signal comes, or may wait for a CPU on its way
@@ -10,7 +10,7 @@
 use crate::system::errno;
 use crate::system::real::next;
 use crate::system::signals;
-use std::ffi::{c_int, c_long, c_uint, c_void};
+use std::ffi::{CStr, c_int, c_long, c_uint, c_void};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 type Time = *const libc::timespec;
@@ -163,7 +163,8 @@ pub unsafe extern "C-unwind" fn select(
                 let found = unsafe { real(count, reading, writing, failing, &raw mut no_wait) };
                 match (found, limit) {
                     (0, _) => sets.iter().for_each(FirstWord::restore),
-                    (1.., Some(limit)) => take_a_microsecond(limit),
+                    // Before 2.34 the kernel alone writes there, to which a time in memory that is only read is no fault.
+                    (1.., Some(limit)) if libc_minor() >= 34 => take_a_microsecond(limit),
                     _ => {}
                 }
                 found
@@ -195,6 +196,14 @@ impl FirstWord {
             *set = self.word;
         }
     }
+}
+
+/// Of `2.36`: 36.
+fn libc_minor() -> u32 {
+    // SAFETY: a text that is there as long as the process.
+    let version = unsafe { CStr::from_ptr(libc::gnu_get_libc_version()) }.to_bytes();
+    let digits = version.iter().skip_while(|byte| **byte != b'.').skip(1).take_while(|byte| byte.is_ascii_digit());
+    digits.fold(0_u32, |number, digit| number.saturating_mul(10).saturating_add(u32::from(digit - b'0')))
 }
 
 /// As Linux tells the time that is left where something is ready at once. `left` is not zero.

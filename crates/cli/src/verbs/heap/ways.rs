@@ -120,14 +120,15 @@ fn tree(chains: &[Chain], names: &[(u64, String)]) -> Vec<Node> {
             level = &mut node.ways;
         }
     }
-    merge_keys(&mut ways);
+    merge_keys(&mut ways, None);
     sort(&mut ways);
     ways
 }
 
-/// Keys that are data become one item for each class of the values.
-fn merge_keys(nodes: &mut Vec<Node>) {
-    if nodes.len() > BRANCHES_MAX {
+/// Keys that are data become one item for each class of the values. `below`: how many places there are between these and a frame's namespace,
+/// the keys of which are variables.
+fn merge_keys(nodes: &mut Vec<Node>, below: Option<u8>) {
+    if nodes.len() > BRANCHES_MAX && below != Some(1) {
         let objects: u64 = nodes.iter().map(|node| node.objects).sum();
         let mut merged = Vec::new();
         for mut node in std::mem::take(nodes) {
@@ -138,7 +139,10 @@ fn merge_keys(nodes: &mut Vec<Node>) {
         }
         *nodes = merged;
     }
-    nodes.iter_mut().for_each(|node| merge_keys(&mut node.ways));
+    for node in nodes {
+        let below = if node.place.step == NAMESPACE { Some(0) } else { below.map(|below| below.saturating_add(1)) };
+        merge_keys(&mut node.ways, below);
+    }
 }
 
 fn add(nodes: &mut Vec<Node>, node: Node) {
@@ -169,7 +173,7 @@ fn places(chain: &Chain, names: &[(u64, String)]) -> Vec<Place> {
         (Root::Frame { function, file }, keeper) => Place {
             name: Some(function.clone()),
             file: Some(file.clone()),
-            ..plain(if keeper == Keeper::Frame { "namespace" } else { "frame" })
+            ..plain(if keeper == Keeper::Frame { NAMESPACE } else { "frame" })
         },
         (Root::C, _) => plain("c"),
     }];
@@ -199,6 +203,8 @@ fn places(chain: &Chain, names: &[(u64, String)]) -> Vec<Place> {
     found
 }
 
+/// Of a frame: the dict of its variables.
+const NAMESPACE: &str = "namespace";
 const KEY: &str = word(Step::Key);
 const ITEM: &str = word(Step::Item);
 
@@ -276,7 +282,7 @@ fn label(place: &Place) -> String {
         "c" => return "the interpreter or C code".to_owned(),
         "garbage" => return "nothing: garbage".to_owned(),
         "longer" => return "… (a way of more than 64 steps)".to_owned(),
-        "frame" | "namespace" => {
+        "frame" | NAMESPACE => {
             let file = place.file.as_deref().unwrap_or_default().rsplit('/').next().unwrap_or_default();
             return format!("frame of {name} ({file}){}", if place.step == "frame" { "" } else { ", its namespace" });
         }
@@ -365,6 +371,23 @@ mod tests {
         let hot = ways.iter().cloned().chain((0..100).map(|_| ("hot".to_owned(), 4, "payload")));
         assert_eq!(shown(&hot.collect::<Vec<_>>())[0], "100 50.0 % [\"hot\"]: A");
         assert_eq!(shown(&ways[..2])[0], "1 50.0 % [\"user-0\"]: A");
+    }
+
+    #[test]
+    fn variables_of_a_namespace_keep_their_names() {
+        let names = [(1, "dict"), (4, "A")].map(|(row, name)| (row, name.to_owned()));
+        let chain = |number: u32| Chain {
+            keeper: Keeper::Frame,
+            links: vec![
+                Link { step: Step::Key, name: format!("kept_{number}"), row: 4 },
+                Link { step: Step::Plain, name: String::new(), row: 1 },
+            ],
+            root: Root::Frame { function: "main".to_owned(), file: "<string>".to_owned() },
+            is_cut: false,
+        };
+        let mut text = String::new();
+        lines(&tree(&(0..20).map(chain).collect::<Vec<_>>(), &names), 0, 20, &mut text);
+        assert!(text.contains("[\"kept_0\"]: A"), "{text}");
     }
 
     #[test]

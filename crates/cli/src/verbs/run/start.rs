@@ -47,8 +47,12 @@ impl Used {
         let is_its = |block: &proto::Block| block.start.as_ref().is_some_and(|start| start.pid == pid);
         let blocks = || recording.blocks.iter();
         let keys: Vec<_> = blocks().filter(|read| is_its(&read.block)).map(|read| read.header.process_key).collect();
-        let accounts = blocks().filter(|read| keys.contains(&read.header.process_key));
-        let accounts = accounts.filter_map(|read| read.block.accounting.as_ref());
+        let its = || blocks().filter(|read| keys.contains(&read.header.process_key));
+        // What comes after `--duration` was not to be recorded.
+        if its().any(|read| read.block.end.as_ref().is_some_and(|end| end.why == "duration")) {
+            return None;
+        }
+        let accounts = its().filter_map(|read| read.block.accounting.as_ref());
         let known_ns = accounts.map(|known| known.cpu_process_ns.saturating_add(known.cpu_reaped_ns)).max()?;
         let is_more = self.cpu_ns > known_ns.saturating_add(END_NS + self.memory_bytes_max / BYTES_PER_NS);
         is_more.then_some(proto::Reaped { pid, at_ns, cpu_ns: self.cpu_ns })
