@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { drawn } from "./chromium.mjs";
 import { python, recording, slices, twoCallers } from "./made.mjs";
-import { address, all, selected, useViewer, words } from "./viewer-page.mjs";
+import { address, all, selected, until, useViewer, words } from "./viewer-page.mjs";
 
 const VIEWS = ["where", "flame", "tree", "sandwich", "source", "functions", "threads", "memory", "gc"];
 const { onPage } = useViewer();
@@ -347,7 +347,7 @@ test("the menu closes by Esc and by a click elsewhere, and what was chosen in it
 test("on a narrow page the tree has the columns of the weight that is chosen", async () => {
   await onPage(slices(), async (page) => {
     await page.keyboard.press("3");
-    const heads = async () => (await all(page, ".tree-head button")).filter((words) => words !== "");
+    const heads = () => all(page, ".tree-head button:visible");
     assert.deepEqual(await heads(), ["CPU", "CPU self"]);
     await page.locator("[data-weight=wall]").click();
     assert.deepEqual(await heads(), ["wall", "wall self"]);
