@@ -148,7 +148,11 @@ def test_callbacks_that_block_the_loop_are_told(workshop: Workshop, stalls: Stal
         # A block is seen or not; none is two.
         is_right = len(lines) == 1 and blocks is not None and 1 <= blocks["times"] <= 5 and (blocks["function"], blocks["expression"]) == call
         is_right = is_right and (blocks["callback"] or {}).get("function") == callback
-        return lines, is_right and f" {call[0]}   {call[1]}" in lines[0] and lines[0].endswith(f" {callback}" if callback else call[1])
+        if not is_right:
+            return lines, False
+        # Of the two lines of a loop, a busy machine lets genba look at the one that reads the clock: a block is named by that then.
+        named = lines[0].partition("; elsewhere for ")[0]
+        return lines, f" {call[0]}   {call[1]}" in named and named.endswith(f" {callback}" if callback else call[1])
 
     run = undisturbed(stalls, STALL_NS_MAX, lambda: workshop.run(program, kind, flags=("--rate", "1000")), lambda run: told(run)[1])
     lines, is_right = told(run)
