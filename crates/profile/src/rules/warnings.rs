@@ -212,10 +212,11 @@ fn is_cut(profile: &Profile, process: &Process) -> bool {
 
 /// Processes without an end block, and how long before the end of the run their last block ends, if that is known and long.
 fn missing_ends(profile: &Profile) -> impl Iterator<Item = (&Process, Option<u64>)> {
-    profile.without_end().filter(|process| !is_cut(profile, process)).map(|process| {
+    profile.without_end().filter_map(|process| {
         let last_ns = process.start_ns.saturating_add(process.wall_ns);
         let before_ns = process.run_ended_ns.map(|ended_ns| ended_ns.saturating_sub(last_ns));
-        (process, before_ns.filter(|before_ns| *before_ns > LAST_BLOCK_NS_MAX))
+        let before_ns = before_ns.filter(|before_ns| *before_ns > LAST_BLOCK_NS_MAX);
+        (before_ns.is_some() || !is_cut(profile, process)).then_some((process, before_ns))
     })
 }
 
