@@ -150,8 +150,8 @@ def test_callbacks_that_block_the_loop_are_told(workshop: Workshop, stalls: Stal
         is_right = is_right and (blocks["callback"] or {}).get("function") == callback
         if not is_right:
             return lines, False
-        # Of the two lines of a loop, a busy machine lets genba look at the one that reads the clock: a block is named by that then.
-        named = lines[0].partition("; elsewhere for ")[0]
+        # Of the two lines of `spend`, a busy machine lets genba look at the one that reads the clock: a block is named by that then.
+        named = lines[0] if call == NAP else lines[0].partition("; elsewhere for ")[0]
         return lines, f" {call[0]}   {call[1]}" in named and named.endswith(f" {callback}" if callback else call[1])
 
     run = undisturbed(stalls, STALL_NS_MAX, lambda: workshop.run(program, kind, flags=("--rate", "1000")), lambda run: told(run)[1])

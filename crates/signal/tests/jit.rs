@@ -79,4 +79,9 @@ fn from_a_trace_to_the_eval_loop() {
     check(ENTRY, PC, Some(0x7ff8), &frame, cut);
     check(ENTRY, PC, None, &frame, cut);
     check(Jit::NONE, PC, Some(0x8050), &frame, cut);
+
+    // A page of such code right above the stack is code; a word of the stack that points there is none.
+    let near = [&frame[..], &[(0x8010, 0x8050), (0x8018, 0x9000)]].concat();
+    check(ENTRY, 0x1500, Some(0x8010), &near, (&[0x1500, 0x9000, 0x1234], NativeEnd::Fault));
+    check(ENTRY + 1, 0x1500, Some(0x8010), &near, (&[], NativeEnd::NotRising));
 }

@@ -2,7 +2,7 @@
 
 use crate::notation;
 use expect_test::{Expect, expect};
-use genba_format::{BlockHeader, ReadBlock, proto};
+use genba_format::{BlockHeader, Fault, FaultKind, ReadBlock, proto};
 use genba_profile::build::{Additions, profile};
 use genba_profile::not_followed::{FILTERED, NOT_LOADED, RIGHTS};
 use genba_profile::profile::{Mark, MarkKind, NotFollowed, ProcessIndex, Profile};
@@ -190,8 +190,9 @@ fn damage_and_missing_ends() {
 
 #[test]
 fn a_recording_that_stops_before_the_run_ended() {
-    let of_run = |recording: &str, run_ended_ns: u64| {
+    let with_faults = |recording: &str, run_ended_ns: u64, faults: Vec<Fault>| {
         let mut recording = notation::recording(recording);
+        recording.faults = faults;
         let last = recording.blocks.last().unwrap().header;
         recording.blocks.push(ReadBlock {
             header: BlockHeader { process_key: [9; 16], start_ns: run_ended_ns, end_ns: run_ended_ns, ..last },
@@ -203,6 +204,7 @@ fn a_recording_that_stops_before_the_run_ended() {
         let profile = profile(&recording, &Additions::default());
         warnings(&profile, Weight::Cpu).join("\n") + "\n"
     };
+    let of_run = |recording: &str, run_ended_ns: u64| with_faults(recording, run_ended_ns, vec![]);
     let killed = "process 7 3.13.0\n no end\n f@a.py:1 x1000\n";
     let last_ns = profile(&notation::recording(killed), &Additions::default()).span_ns;
     let begin_ns = notation::BEGIN_NS;
@@ -214,6 +216,25 @@ fn a_recording_that_stops_before_the_run_ended() {
         the recording stops without an end in process 7 (CPython 3.13.0) after 1.60 s, 3.20 s before the run ended: killed then, or ended by os._exit after genba attach, or nothing more could be written (a full disk, a file-size limit), or no memory was left; what came later is missing; compare df and ulimit -a, and record again
     "#]]
     .assert_eq(&of_run(killed, begin_ns + last_ns + 3_200_000_000));
+    // A full disk cuts a block as well: of that file the end of the process is told where it is known, and only there.
+    let cut = || {
+        let (expected, found) = ("9 bytes".to_owned(), "8".to_owned());
+        vec![Fault {
+            kind: FaultKind::Cut,
+            byte: 406,
+            block: 2,
+            owner: None,
+            field: "payload".to_owned(),
+            expected,
+            found,
+        }]
+    };
+    let words =
+        "the recording stops without an end in process 7 (CPython 3.13.0) after 1.60 s, 3.20 s before the run ended";
+    let said = with_faults(killed, begin_ns + last_ns + 3_200_000_000, cut());
+    assert!(said.contains(words) && said.contains("cut at byte 406"), "{said}");
+    let said = with_faults(killed, begin_ns + last_ns + 500_000_000, cut());
+    assert!(!said.contains("no end in this recording") && said.contains("cut at byte 406"), "{said}");
 }
 
 #[test]

@@ -4,10 +4,8 @@
 /// A part of the words, and the remedy. The first that fits.
 type Remedies = [(&'static str, &'static str)];
 
-const OF_FAULTS: &Remedies = &[
-    ("newer than this genba", "install the newest genba"),
-    ("is shown as another file", "record both with the same source"),
-];
+const OF_NEWER: (&str, &str) = ("newer than this genba", "install the newest genba");
+const OF_FAULTS: &Remedies = &[OF_NEWER, ("is shown as another file", "record both with the same source")];
 const OF_ANY_FAULT: &str = "copy the file again, or record again";
 
 const OF_REFUSALS: &Remedies =
@@ -62,7 +60,7 @@ pub fn of_fault(words: &str) -> &'static str {
 
 /// Of blocks that are not here: a copy brings none that is too new.
 pub fn of_lost(faults: &[String]) -> &'static str {
-    faults.iter().find_map(|fault| first(&OF_FAULTS[..1], fault)).unwrap_or(OF_ANY_FAULT)
+    faults.iter().find_map(|fault| first(&[OF_NEWER], fault)).unwrap_or(OF_ANY_FAULT)
 }
 
 /// Of a process that was not recorded.
