@@ -25,7 +25,7 @@ use groups::Group;
 use place::Finder;
 use thresholds::{
     GC_MIN, GIL_WAIT_MIN, LOST_MAX, MARGIN_SAMPLES_MIN, NATIVE_MIN, ONE_FUNCTION_MIN, ONE_LINE_MIN, ONE_PLACE_MIN,
-    RECURSION_MIN, SAMPLES_MIN, SPREAD_LARGEST_MAX, SPREAD_TEN_MAX, TEN, TIME_NS_MIN, WAITING_MARGIN_MIN,
+    RECURSION_MIN, SAMPLES_MIN, SPREAD_LARGEST_MAX, SPREAD_TEN_MAX, STOPPED_MAX, TEN, TIME_NS_MIN, WAITING_MARGIN_MIN,
 };
 
 pub use blocks::Blocks;
@@ -167,6 +167,8 @@ fn reason(profile: &Profile, shares: Shares<'_>) -> Reason {
     } else if elsewhere.are_most(profile) {
         let Pythons { count: processes, wall_ns, cpu_ns } = elsewhere;
         Reason::NotFollowed { processes, wall_ns, cpu_ns, recorded_ns: profile.clocks().cpu_ns }
+    } else if let Some(stopped) = stopped(profile, waits, wall_ns) {
+        stopped
     } else if let Some(damaged) = damaged(profile, is_short) {
         damaged
     } else if is_short {
@@ -190,6 +192,19 @@ fn reason(profile: &Profile, shares: Shares<'_>) -> Reason {
     } else {
         by_size(profile, shares)
     }
+}
+
+/// Where processes went on for long after their last blocks: nothing more could be written, or they were killed before they could.
+fn stopped(profile: &Profile, waits: bool, wall_ns: u64) -> Option<Reason> {
+    let not_recorded = profile.without_end().map(|process| process.clocks.cpu_not_recorded_ns);
+    let not_recorded_ns = not_recorded.fold(0, u64::saturating_add);
+    let clocks = profile.clocks();
+    let cpu_ns = clocks.cpu_sampled_ns.saturating_add(clocks.cpu_not_sampled_ns);
+    let program_ns = cpu_ns.saturating_add(not_recorded_ns);
+    let part = share(not_recorded_ns, program_ns);
+    let works = waits && part > LOST_MAX && share(program_ns, wall_ns) >= 0.5;
+    let is_told = not_recorded_ns >= TIME_NS_MIN && (part > STOPPED_MAX || works);
+    is_told.then_some(Reason::Stopped { not_recorded_ns, cpu_ns })
 }
 
 /// Where lost blocks took much of the CPU, or nearly all that there was to judge.

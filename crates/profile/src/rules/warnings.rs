@@ -248,7 +248,7 @@ fn stopped_early(profile: &Profile) -> Option<Warning> {
         "the recording stops without an end in {who}: killed then, or ended by os._exit after genba attach, or nothing more could be written (a full disk, a \
          file-size limit), or no memory was left; what came later is missing"
     );
-    Some(Warning::new(what, "compare df and ulimit -a, and record again"))
+    Some(Warning::new(what, remedies::OF_NO_ROOM))
 }
 
 /// `process 4127 (CPython 3.15.2)`

@@ -2,7 +2,7 @@
 
 use crate::notation;
 use expect_test::{Expect, expect};
-use genba_format::{LostBlocks, Recording, proto};
+use genba_format::{LostBlocks, ReadBlock, Recording, proto};
 use genba_profile::build::{Additions, profile};
 use genba_profile::export::collapsed::{Options, collapsed};
 use genba_profile::hits::hits;
@@ -270,6 +270,35 @@ fn cpu_of_lost_blocks_is_in_no_sample_and_no_wait() {
     let little = with_lost_cpu(19, 1_000_000_000);
     assert!(law_line(&little).ends_with(" · CPU covered 95.0 %, 1.00 s in lost blocks"), "{}", law_line(&little));
     assert_eq!(verdict(&little).reason.name(), "one place");
+}
+
+/// A quiet start of so many milliseconds is recorded with 32 ms of CPU, then nothing could be written any more.
+fn stopped_after(quiet_ms: u64, cpu_ms_in_all: u64) -> Profile {
+    let samples = quiet_ms * 10 / 16;
+    let mut recording =
+        notation::recording(&format!("process 7 3.13.0\n no end\n f@a.py:1 x20\n f@a.py:2 x{samples} poll"));
+    let mut header = recording.blocks[0].header;
+    let at_ns = header.end_ns + cpu_ms_in_all * 1_000_000;
+    (header.process_key, header.start_ns, header.end_ns) = ([99; 16], at_ns, at_ns);
+    let reaped = vec![proto::Reaped { pid: 7, at_ns, cpu_ns: cpu_ms_in_all * 1_000_000 }];
+    let block = proto::Block { reaped, ..Default::default() };
+    recording.blocks.push(ReadBlock { header, block, samples: None, offset: 0, stored_bytes: 0 });
+    profile(&recording, &Additions::default())
+}
+
+/// Before, a program that worked after its quiet start was called waiting.
+#[test]
+fn what_could_not_be_written_is_no_wait() {
+    let name = |profile: &Profile| verdict(profile).reason.name();
+    let most = stopped_after(800, 1500);
+    assert_eq!(name(&most), "not judged");
+    assert_eq!(
+        verdict(&most).said(&most).first.to_string(),
+        "1.47 s CPU came after the last block of a process without an end and was not recorded, 32.0 ms was; the rows below have that"
+    );
+    // It waited, whatever that little was.
+    assert_eq!(name(&stopped_after(800, 60)), "waiting");
+    assert_eq!(name(&stopped_after(800, 0)), "waiting");
 }
 
 /// A program may have done much behind that place, so more of it helps nothing.

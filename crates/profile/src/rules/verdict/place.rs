@@ -195,6 +195,7 @@ impl Finder<'_> {
             | Reason::TooShort { .. }
             | Reason::NoClock { .. }
             | Reason::Damaged { .. }
+            | Reason::Stopped { .. }
             | Reason::NotFollowed { .. } => Vec::new(),
         }
     }

@@ -23,6 +23,7 @@ pub enum Reason {
     TooShort { wall_ns: u64, samples: u64 },
     NoClock { samples: u64 },
     Damaged { blocks: u64, cpu_lost_ns: u64, cpu_ns: u64 },
+    Stopped { not_recorded_ns: u64, cpu_ns: u64 },
     NotFollowed { processes: u64, wall_ns: u64, cpu_ns: u64, recorded_ns: u64 },
 }
 
@@ -43,7 +44,9 @@ impl Reason {
             Reason::Spread { .. } => "spread",
             Reason::NoSingleCause { .. } => "no single cause",
             Reason::TooShort { .. } => "too short to judge",
-            Reason::NoClock { .. } | Reason::NotFollowed { .. } | Reason::Damaged { .. } => "not judged",
+            Reason::NoClock { .. } | Reason::NotFollowed { .. } | Reason::Damaged { .. } | Reason::Stopped { .. } => {
+                "not judged"
+            }
         }
     }
 

@@ -6,6 +6,9 @@ pub(in crate::rules) const TIME_NS_MIN: u64 = 100_000_000;
 pub(in crate::rules) const SAMPLES_MIN: u64 = 50;
 /// Of the sampled CPU: what lost blocks took the stacks of. Where that is more, nothing is judged.
 pub(super) const LOST_MAX: f64 = 0.1;
+/// Of the program's CPU: what a process without an end used after its last block. Where that is more, or where it is more than `LOST_MAX` and
+/// with it there was work for half of the time, nothing is judged.
+pub(super) const STOPPED_MAX: f64 = 0.5;
 /// Importing took so much of a process's wall time, in processes that used so much of the CPU.
 pub(super) const START_UP_MIN: f64 = 0.5;
 pub(super) const START_UP_CPU_MIN: f64 = 0.5;

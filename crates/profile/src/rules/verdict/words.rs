@@ -192,6 +192,11 @@ impl Words<'_> {
                 };
                 format!("at least {blocks} lost{stacks}; the rows below have the rest")
             }
+            Reason::Stopped { not_recorded_ns, cpu_ns } => format!(
+                "{} CPU came after the last block of a process without an end and was not recorded, {} was; the rows below have that",
+                duration(not_recorded_ns),
+                duration(cpu_ns)
+            ),
             Reason::NotFollowed { processes, wall_ns, cpu_ns, recorded_ns } => format!(
                 "{} ran for {} ({} CPU) and {} not in this recording, which holds {} CPU",
                 counted(processes, "Python of this run", "Pythons of this run"),

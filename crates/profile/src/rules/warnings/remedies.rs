@@ -5,7 +5,10 @@
 type Remedies = [(&'static str, &'static str)];
 
 const OF_NEWER: (&str, &str) = ("newer than this genba", "install the newest genba");
-const OF_FAULTS: &Remedies = &[OF_NEWER, ("is shown as another file", "record both with the same source")];
+/// What follows it in the file came after the write that failed, so that no copy has more.
+const OF_UNFINISHED: (&str, &str) = ("unfinished at", OF_NO_ROOM);
+const OF_FAULTS: &Remedies =
+    &[OF_NEWER, OF_UNFINISHED, ("is shown as another file", "record both with the same source")];
 const OF_ANY_FAULT: &str = "copy the file again, or record again";
 
 const OF_REFUSALS: &Remedies =
@@ -50,6 +53,9 @@ const OF_NOTES: &Remedies = &[
     ("SIGURG", "leave SIGURG to genba"),
 ];
 
+/// Against what keeps a process from writing, and tells it no more than that.
+pub const OF_NO_ROOM: &str = "compare df and ulimit -a, and record again";
+
 /// As for what a newer genba, or another profiler, has to say.
 pub const OF_ANYTHING: &str = "genba doctor says what hinders genba here";
 
@@ -60,7 +66,7 @@ pub fn of_fault(words: &str) -> &'static str {
 
 /// Of blocks that are not here: a copy brings none that is too new.
 pub fn of_lost(faults: &[String]) -> &'static str {
-    faults.iter().find_map(|fault| first(&[OF_NEWER], fault)).unwrap_or(OF_ANY_FAULT)
+    faults.iter().find_map(|fault| first(&[OF_NEWER, OF_UNFINISHED], fault)).unwrap_or(OF_ANY_FAULT)
 }
 
 /// Of a process that was not recorded.
