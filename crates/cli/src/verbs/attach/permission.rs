@@ -6,6 +6,7 @@ use genba_entry::filters::{Filtered, Filters};
 use genba_process::facts::{Facts as ProcessFacts, Seccomp};
 use genba_process::interpreter::Interpreter;
 
+use super::placed::Place;
 use super::{entering, remote_exec};
 
 /// CAP_SYS_ADMIN: Linux, include/uapi/linux/capability.h.
@@ -27,6 +28,10 @@ fn permission(interpreter: &Interpreter, door: Door) -> Permission {
         return Permission::Refused(words, remedy);
     }
     let facts = &interpreter.facts;
+    if let Err(failure) = Place::check(facts) {
+        let (words, remedy) = failure.in_two();
+        return Permission::Refused(words, remedy);
+    }
     let by_script = remote_exec::is_possible(interpreter);
     if facts.tracer != 0 && door == Door::Attached && interpreter.is_bolted() {
         return Permission::Refused(

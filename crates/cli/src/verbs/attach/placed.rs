@@ -8,6 +8,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use genba_process::facts::Facts;
+use genba_profile::figures;
 use rustix::fs::{AtFlags, Dir, Gid, Mode, OFlags, ResolveFlags, StatVfsMountFlags, Uid};
 use rustix::fs::{
     FallocateFlags, FlockOperation, chmodat, chownat, fallocate, fchown, flock, fstatvfs, mkdirat, openat, openat2,
@@ -65,19 +66,27 @@ impl Place {
                 Err(error) => refusals.push(format!("/{parent}: {}", failure::of_system(&error))),
             }
         }
-        let failure = Failure::no(format!("cannot place genba's library where process {} can open it", facts.pid));
-        Err(refusals.into_iter().fold(failure, Failure::detail).hint("run genba inside of that container"))
+        Err(nowhere(facts, refusals))
+    }
+
+    /// What `for_process` would say, as far as that can be known without writing.
+    pub fn check(facts: &Facts) -> Result<(), Failure> {
+        if sees_as_we_do(facts) {
+            return Ok(());
+        }
+        let mut refusals = Vec::new();
+        for parent in FOLDERS {
+            match folder_of(facts, parent).and_then(|folder| check_mount(&folder)) {
+                Ok(()) => return Ok(()),
+                Err(error) => refusals.push(format!("/{parent}: {}", failure::of_system(&error))),
+            }
+        }
+        Err(nowhere(facts, vec![refusals.join("; ")]))
     }
 
     fn in_root(facts: &Facts, parent: &str) -> std::io::Result<Place> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let root = openat(rustix::fs::CWD, format!("/proc/{}/root", facts.pid), flags, Mode::empty())?;
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let parent_folder =
-            openat2(&root, parent, flags, Mode::empty(), ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS)?;
-        if fstatvfs(&parent_folder)?.f_flag.contains(StatVfsMountFlags::NOEXEC) {
-            return Err(std::io::Error::other("it is mounted noexec"));
-        }
+        let parent_folder = folder_of(facts, parent)?;
+        check_mount(&parent_folder)?;
         let (owner, group) = (Uid::from_raw(facts.users[1]), Gid::from_raw(facts.groups[1]));
         let is_ours = rustix::process::geteuid() == owner;
         let mut random = [0; 8];
@@ -85,7 +94,8 @@ impl Place {
         remove_abandoned(&parent_folder, owner);
         let name = format!("{PREFIX}{:016x}", u64::from_le_bytes(random));
         mkdirat(&parent_folder, &name, Mode::from_raw_mode(0o700))?;
-        let folder = openat(&parent_folder, &name, flags | OFlags::NOFOLLOW, Mode::empty())?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let folder = openat(&parent_folder, &name, flags, Mode::empty())?;
         let folder = Folder { parent: parent_folder, name, folder };
         let made = folder.file(&agent_file::name(), 0o500).and_then(|mut file| file.write_all(agent_file::bytes()));
         let made = made.and_then(|()| folder.file(RECORDING, 0o600));
@@ -221,6 +231,50 @@ impl Folder {
     }
 }
 
+fn folder_of(facts: &Facts, parent: &str) -> std::io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let root = openat(rustix::fs::CWD, format!("/proc/{}/root", facts.pid), flags, Mode::empty())?;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(openat2(&root, parent, flags, Mode::empty(), ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS)?)
+}
+
+/// Whether a library can be put there, and be loaded from there.
+fn check_mount(folder: &OwnedFd) -> std::io::Result<()> {
+    let found = fstatvfs(folder)?;
+    // Some file systems tell no size.
+    let free_bytes = (found.f_blocks > 0).then(|| found.f_bavail.saturating_mul(found.f_frsize));
+    match refusal_of(found.f_flag, free_bytes) {
+        None => Ok(()),
+        Some(words) => Err(std::io::Error::other(words)),
+    }
+}
+
+fn refusal_of(flags: StatVfsMountFlags, free_bytes: Option<u64>) -> Option<String> {
+    let wanted_bytes = agent_file::bytes().len() as u64;
+    if flags.contains(StatVfsMountFlags::RDONLY) {
+        Some("it is mounted read-only".to_owned())
+    } else if flags.contains(StatVfsMountFlags::NOEXEC) {
+        Some("it is mounted noexec".to_owned())
+    } else {
+        let free_bytes = free_bytes.filter(|free_bytes| *free_bytes < wanted_bytes)?;
+        Some(format!(
+            "it has {} free, and genba's library is {}",
+            figures::size(free_bytes),
+            figures::size(wanted_bytes)
+        ))
+    }
+}
+
+fn nowhere(facts: &Facts, refusals: Vec<String>) -> Failure {
+    let failure = Failure::no(format!("cannot place genba's library where process {} can open it", facts.pid));
+    let room = figures::size(agent_file::bytes().len() as u64);
+    refusals.into_iter().fold(failure, Failure::detail).hint(format!(
+        "one of them with {room} free, mounted for writing and without noexec: nsenter -t {0} -m mount -t tmpfs tmpfs /dev/shm makes one, \
+         and hides what is in there; genba dump {0} needs none",
+        facts.pid
+    ))
+}
+
 /// What a genba left that was killed: nobody has a lock on the recording any more. `owner`: whom such folders belong to, beside this user.
 fn remove_abandoned(parent: &OwnedFd, owner: Uid) {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -307,6 +361,22 @@ mod tests {
             remove_abandoned(&parent.unwrap(), rustix::process::geteuid());
             paths.iter().map(|path| path.symlink_metadata().is_err()).collect()
         }
+    }
+
+    #[test]
+    fn a_folder_that_takes_no_library_is_told_without_a_try() {
+        let wanted_bytes = agent_file::bytes().len() as u64;
+        let none = StatVfsMountFlags::empty();
+        for (flags, free_bytes, words) in [
+            (StatVfsMountFlags::RDONLY | StatVfsMountFlags::NOEXEC, None, Some("it is mounted read-only")),
+            (StatVfsMountFlags::NOEXEC, Some(u64::MAX), Some("it is mounted noexec")),
+            (StatVfsMountFlags::NOSUID, Some(wanted_bytes), None),
+            (none, None, None),
+        ] {
+            assert_eq!(refusal_of(flags, free_bytes).as_deref(), words);
+        }
+        let full = refusal_of(none, Some(4096)).unwrap();
+        assert!(full.starts_with("it has 4.10 kB free, and genba's library is "), "{full}");
     }
 
     #[test]
