@@ -233,12 +233,25 @@ fn cannot_open(path: &Path, error: &std::io::Error) -> Failure {
     if path.extension().is_some_and(|ending| ending == "html") {
         return failure.hint(format!("a page is named with -o: genba html -o {}", shell::path(path)));
     }
+    let is_running = |pid: u32| Path::new("/proc").join(pid.to_string()).exists();
+    if let Some(hint) = of_process(path, is_running).filter(|_| error.kind() == std::io::ErrorKind::NotFound) {
+        return failure.hint(hint);
+    }
     match newest() {
         Ok(Some(newest)) if newest != path => {
             failure.hint(format!("the newest recording here is {}", newest.display()))
         }
         _ => failure,
     }
+}
+
+/// Where a process is named in place of a recording.
+fn of_process(path: &Path, is_running: impl Fn(u32) -> bool) -> Option<String> {
+    let word = path.to_str().filter(|word| word.bytes().all(|letter| letter.is_ascii_digit()))?;
+    let pid = word.parse().ok().filter(|pid| is_running(*pid))?;
+    Some(format!(
+        "{pid} is a process: genba attach {pid} records it, with --gc its collections too; genba gc cycles {pid} shows the garbage in its cycles now"
+    ))
 }
 
 fn words(error: &std::io::Error) -> String {
@@ -307,5 +320,19 @@ fn not_read(path: &Path, bytes: &[u8], why: &Refused) -> Failure {
         Refused::Damaged { .. } => Failure::no(format!("{path} is damaged"))
             .detail(why.to_string())
             .hint("nothing of it can be read; make the file again"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_no_recording() {
+        let hint = |word: &str, is_running: bool| of_process(Path::new(word), |_| is_running);
+        let told = hint("12900", true).unwrap();
+        assert!(told.starts_with("12900 is a process: genba attach 12900 records it"), "{told}");
+        assert_eq!((hint("12900", false), hint("12900.genba", true), hint("./12900", true)), (None, None, None));
+        assert_eq!((hint("", true), hint("99999999999999999999", true)), (None, None));
     }
 }
