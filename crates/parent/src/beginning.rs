@@ -52,7 +52,7 @@ fn at_parents_end() -> c_int {
     if is_told { signal } else { 0 }
 }
 
-/// Starts `command` as this process was started: with the signals blocked that `mask` blocks, with SIGPIPE and SIGCHLD ignored if they were, without
+/// Starts `command` as this process was started: with the signals blocked that `mask` blocks, with SIGPIPE, SIGCHLD and SIGXFSZ ignored if they were, without
 /// the standard descriptors that were closed, and with the signal for the end of the parent, which is this process now.
 ///
 /// # Errors
@@ -67,7 +67,7 @@ pub fn start(command: &mut Command, mask: Mask) -> io::Result<Child> {
     // Where SIGCHLD is ignored the kernel tells nobody how a child ended.
     // SAFETY: nothing here handles it.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
-    let ignored = [libc::SIGPIPE, libc::SIGCHLD].map(|signal| was_ignored(signal).then_some(signal));
+    let ignored = [libc::SIGPIPE, libc::SIGCHLD, libc::SIGXFSZ].map(|signal| was_ignored(signal).then_some(signal));
     let (own, at_parents_end) = (std::process::id(), at_parents_end());
     let as_here = move || {
         if at_parents_end != 0 {

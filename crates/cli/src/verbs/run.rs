@@ -122,6 +122,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Some(_) => Some(own_facts().and_then(|facts| Room::new(&facts))?),
         None => None,
     };
+    // A file-size limit makes a write fail; it must end genba neither before the program starts nor when it has ended. The program gets this signal
+    // as genba got it.
+    let _kept = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
     let mut output = options.output(&program.stem, &program.words())?;
     let bells = bells::Bells::create();
     let door = door::Door::open(&output.path, bells.as_ref().and_then(bells::Bells::file));
@@ -209,8 +212,6 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         let missed = sampled.into_iter().chain(warning(&rows_of(&not_followed)));
         read::warn(&missed.map(|warning| warning.to_string()).collect::<Vec<_>>());
     }
-    // A file-size limit makes a write fail; it must not end genba and lose the program's exit code.
-    let _kept = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
     let status = &ending.status;
     let recorder = Some(recorder(status.code().unwrap_or(0), status.signal().unwrap_or(0), ending.wall));
     let reaped = ending.used.and_then(|used| used.after_last_block(pid, &recording, ended_ns)).into_iter().collect();

@@ -26,6 +26,7 @@ mod view;
 
 /// `genba run`.
 mod run {
+    mod limits;
     mod output;
     mod program;
     mod push;

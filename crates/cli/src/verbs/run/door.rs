@@ -48,9 +48,9 @@ impl Door {
         format!("{device},{inode},{},{}", self.name, self.secret)
     }
 
-    /// In a thread, until genba ends.
+    /// In a thread, until genba ends. Without memory for one, nobody is answered, as where there is no door.
     pub fn answer(self) {
-        std::thread::spawn(move || {
+        let _ = std::thread::Builder::new().spawn(move || {
             let mut words = [0; 64];
             loop {
                 match self.socket.recv_from(&mut words) {

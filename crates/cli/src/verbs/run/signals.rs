@@ -4,9 +4,10 @@
 //! Owns: what becomes of each signal between the program's start and genba's end (docs/decisions/17-signals-to-genba-run.md). Never: signals a pid
 //! that was reaped.
 
-use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
+use std::{fs, io};
 
 use genba_parent::{Arrived, Origin, next_signal, was_ignored};
 use nix::unistd::{getpgid, getsid};
@@ -54,34 +55,59 @@ enum Fate {
     Interrupt,
 }
 
-/// From now on a thread passes signals on, and rings by `chain` first. Every thread blocks all of them: what came since then waits.
-pub fn pass_on_to(
-    program: u32,
-    answers: Answers<impl FnOnce(u32) -> String + Send + 'static, impl Fn() -> bool + Send + 'static>,
+/// The thread that will pass signals on. It is made before the program starts: where it cannot be made, nothing has begun.
+pub struct Passer {
+    passing: Sender<(u32, Passing)>,
     chain: Chain,
-) -> Passing {
-    let program_now = Arc::new(Mutex::new(Program::Running(program)));
-    let passing = Passing { program: program_now, has_stopped: Arc::default(), chain };
-    let shared = passing.clone();
-    std::thread::spawn(move || {
-        let mut interrupts = 0;
-        loop {
-            let arrived = next_signal();
-            let signal = arrived.signal();
-            if let Some((_, asking)) = answers.heap.as_ref().filter(|(heap, _)| *heap == signal) {
-                asking.ask();
-                continue;
+}
+
+impl Passer {
+    /// # Errors
+    /// The kernel's: there is no memory for a thread, or no more may be made.
+    pub fn make(
+        answers: Answers<impl FnOnce(u32) -> String + Send + 'static, impl Fn() -> bool + Send + 'static>,
+        chain: Chain,
+    ) -> io::Result<Passer> {
+        let (passing, begun) = channel();
+        std::thread::Builder::new().spawn(move || {
+            // Err: the program was not started.
+            if let Ok((program, passing)) = begun.recv() {
+                pass_on_to(program, &passing, answers);
             }
-            if shared.receive(&arrived, &answers.leave_wait) == Fate::Interrupt {
-                interrupts += 1;
-                if interrupts >= 2 {
-                    say(&(answers.farewell)(program));
-                    std::process::exit(128 + signal);
-                }
+        })?;
+        Ok(Passer { passing, chain })
+    }
+
+    /// From now on the thread passes signals on, and rings by the chain first. Every thread blocks all of them: what came since then waits.
+    pub fn pass_on_to(self, program: u32) -> Passing {
+        let program_now = Arc::new(Mutex::new(Program::Running(program)));
+        let passing = Passing { program: program_now, has_stopped: Arc::default(), chain: self.chain };
+        let _ = self.passing.send((program, passing.clone()));
+        passing
+    }
+}
+
+fn pass_on_to(
+    program: u32,
+    passing: &Passing,
+    answers: Answers<impl FnOnce(u32) -> String, impl Fn() -> bool>,
+) -> ! {
+    let mut interrupts = 0;
+    loop {
+        let arrived = next_signal();
+        let signal = arrived.signal();
+        if let Some((_, asking)) = answers.heap.as_ref().filter(|(heap, _)| *heap == signal) {
+            asking.ask();
+            continue;
+        }
+        if passing.receive(&arrived, &answers.leave_wait) == Fate::Interrupt {
+            interrupts += 1;
+            if interrupts >= 2 {
+                say(&(answers.farewell)(program));
+                std::process::exit(128 + signal);
             }
         }
-    });
-    passing
+    }
 }
 
 impl Passing {

@@ -15,7 +15,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 
 use super::bells::Chain;
-use super::signals::{Answers, pass_on_to};
+use super::signals::{Answers, Passer};
 use super::target::Program;
 use super::watch::{Sighted, Watch};
 use crate::recording::session::{Session, preload};
@@ -90,15 +90,19 @@ pub fn run(
         "LD_PRELOAD",
         preload(&libraries.iter().map(|path| path.as_os_str()).collect::<Vec<_>>(), inherited.as_deref()),
     );
+    let passer = Passer::make(answers, chain).map_err(|error| {
+        Failure::no(format!("cannot make a thread: {}", failure::of_system(&error)))
+            .hint("raise the limit (ulimit -v, ulimit -u)")
+    })?;
     let started = Instant::now();
     let mut child = genba_parent::start(&mut command, mask).map_err(|error| {
         Failure::no(format!("cannot start {}: {}", program.path.display(), failure::of_system(&error)))
             .hint(format!("try it without genba: {}", shell::path(Path::new(&program.name))))
     })?;
     let pid = child.id();
-    let passing = pass_on_to(pid, answers, chain);
+    let passing = passer.pass_on_to(pid);
     // A look reads a file of each thread. Processes that are traced say what they wrote; the others are not told.
-    let watch = (!session.trace).then(|| Watch::begin(pid));
+    let watch = (!session.trace).then(|| Watch::begin(pid)).flatten();
     let cannot_wait = |error| Failure::ours(format!("cannot wait for the program: {}", failure::of_system(&error)));
     // Waits without reaping, so that its pid is not another's while signals are still passed on.
     loop {

@@ -62,9 +62,10 @@ pub struct Watch {
 }
 
 impl Watch {
-    pub fn begin(pid: u32) -> Watch {
+    /// `None`: there is no memory for a thread. Then nothing that is not recorded is seen.
+    pub fn begin(pid: u32) -> Option<Watch> {
         let (end, ended) = channel::<()>();
-        let thread = std::thread::spawn(move || {
+        let look = move || {
             let mut looks = Looks { roots: vec![pid], known: HashMap::new(), sighted: Sighted::default() };
             let (mut pause, mut budget) = (Duration::ZERO, Budget::default());
             while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
@@ -74,8 +75,9 @@ impl Watch {
             }
             looks.look();
             looks.sighted
-        });
-        Watch { end, thread }
+        };
+        let thread = std::thread::Builder::new().spawn(look).ok()?;
+        Some(Watch { end, thread })
     }
 
     pub fn end(self) -> Sighted {
