@@ -4,13 +4,15 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
-use std::io::{ErrorKind, Seek, SeekFrom};
+use std::io::{ErrorKind, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
-use rustix::fs::{CWD, FlockOperation, OFlags, RenameFlags, flock, renameat_with};
+use rustix::fs::{CWD, FlockOperation, OFlags, RenameFlags, flock, fstatvfs, renameat_with};
 use rustix::io::Errno;
+use rustix::process::{Resource, getrlimit};
 
 use crate::files::identity::FileIdentity;
 use crate::files::own_file::Content;
@@ -20,6 +22,24 @@ use genba_profile::shell;
 
 /// More recordings of one name in one folder than anybody keeps.
 const NUMBER_MAX: u32 = 100_000;
+
+/// Written and taken back before the program starts.
+const TRIED_BYTES: usize = 4096;
+/// What the first blocks of a process need at least.
+const FIRST_BYTES: u64 = 16 << 10;
+const LARGER_FILES: &str = "raise the limit of file sizes (ulimit -f)";
+
+/// Why a recording has nothing of a process.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Nothing {
+    Full,
+    /// The limit of file sizes.
+    Limited,
+    /// By somebody else; or what was written was refused, and nobody can tell any more.
+    Shortened,
+    /// It has bytes.
+    Unread,
+}
 
 /// What is to be in the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -102,6 +122,68 @@ impl Output {
             Some(path) => create_as_asked(holds, path, is_forced, words),
             None => create_next(holds, stem),
         }
+    }
+
+    /// Before a program starts that may run for long: a page is written and taken back. Gives the time of that.
+    ///
+    /// # Errors
+    /// The disk is full, or no file may become so large. What was to be replaced is in its place again.
+    pub fn check_room(&self) -> Result<SystemTime, Failure> {
+        let mut file = &*self.file;
+        let written = file.write_all(&[0; TRIED_BYTES]);
+        let taken_back = self.file.set_len(0).and_then(|()| file.rewind());
+        let tried = written.and(taken_back).and_then(|()| self.file.metadata()?.modified());
+        tried.map_err(|error| {
+            self.give_up();
+            let what = format!("cannot write the {} {}: {}", self.holds.noun(), self.shown, failure::of_system(&error));
+            let failure = Failure::no(what).detail("the program was not started");
+            match error.kind() {
+                ErrorKind::FileTooLarge => failure.hint(LARGER_FILES),
+                _ => failure.hint(self.more_room()),
+            }
+        })
+    }
+
+    /// Why nothing of a process is in it, though it could be written at `tried`. `None`: nothing tells. `is_beheaded`: its first bytes are missing.
+    pub fn why_nothing(&self, tried: SystemTime, is_beheaded: bool) -> Option<Nothing> {
+        let found = self.file.metadata().ok()?;
+        let disk = fstatvfs(&*self.file).ok()?;
+        let largest = getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
+        if found.len() > 0 {
+            Some(if is_beheaded { Nothing::Shortened } else { Nothing::Unread })
+        } else if disk.f_bavail.saturating_mul(disk.f_frsize) < FIRST_BYTES {
+            Some(Nothing::Full)
+        } else if largest < FIRST_BYTES {
+            Some(Nothing::Limited)
+        } else {
+            found.modified().is_ok_and(|modified| modified != tried).then_some(Nothing::Shortened)
+        }
+    }
+
+    /// What was recorded is not here, for a program that ran to its end.
+    pub fn nothing(&self, why: Nothing) -> Failure {
+        let shown = &self.shown;
+        match why {
+            Nothing::Full => {
+                Failure::no(format!("nothing was recorded: the disk of {shown} is full")).hint(self.more_room())
+            }
+            Nothing::Limited => {
+                Failure::no(format!("nothing was recorded: no file may become as large as {shown} would"))
+                    .hint(LARGER_FILES)
+            }
+            Nothing::Unread => Failure::no(format!("genba cannot read the recording {shown} that the program left"))
+                .detail("no memory is left for that (ulimit -v), or somebody else wrote into it")
+                .hint(format!("genba check {}", self.word())),
+            Nothing::Shortened => Failure::no(format!(
+                "the recording {shown} was made shorter while the program ran: its beginning is gone"
+            ))
+            .detail("the program or another one opened it to write, or its disk was full for a time")
+            .hint(format!("-o with a file that nobody else writes, such as -o FOLDER/app.{}", self.holds.ending())),
+        }
+    }
+
+    fn more_room(&self) -> String {
+        format!("free some space, or record to another disk: -o FOLDER/app.{}", self.holds.ending())
     }
 
     /// Something was recorded: what `--force` replaces is gone.

@@ -126,6 +126,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     // as genba got it.
     let _kept = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
     let mut output = options.output(&program.stem, &program.words())?;
+    let tried = output.check_room()?;
     let bells = bells::Bells::create();
     let door = door::Door::open(&output.path, bells.as_ref().and_then(bells::Bells::file));
     let heap = room.as_ref().zip(wishes).map(|(room, wishes)| room.wishes(wishes));
@@ -187,7 +188,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let recording = during("reading the recording", || genba_format::read(&bytes));
     let recording_bytes = bytes.len() as u64;
     drop(bytes);
-    let recording = recording.ok().filter(ending::has_python);
+    let recording = recording.ok();
+    let is_beheaded = recording.as_ref().is_some_and(ending::is_beheaded);
+    let recording = recording.filter(ending::has_python);
     let not_followed = if options.records_children() {
         let (started, more) = bells.as_ref().map(bells::Bells::not_followed).unwrap_or_default();
         not_followed::rows(started, more, &ending.seen.pythons, &not_followed::recorded(recording.as_ref()))
@@ -195,10 +198,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Vec::new()
     };
     let Some(recording) = recording else {
+        let nothing = output.why_nothing(tried, is_beheaded);
         give_up(&output);
         return Err(ending::no_python(
             &program,
             known,
+            nothing.map(|why| (why, &output)),
             &ending,
             &rows_of(&not_followed),
             &ending::still_running(&session),

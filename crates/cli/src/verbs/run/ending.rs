@@ -14,6 +14,7 @@ use genba_profile::{figures, not_followed};
 use super::interpreter::Known;
 use super::start::Ending;
 use super::target::{Kind, Program};
+use crate::recording::output::{Nothing, Output};
 use crate::recording::session::Session;
 use crate::words::failure::Failure;
 
@@ -67,21 +68,33 @@ pub fn has_python(recording: &Recording) -> bool {
     recording.blocks.iter().any(|read| read.block.start.is_some())
 }
 
-/// No process wrote a start block. The command's exit code stays unless it was 0.
+/// It begins with a later block of a process: somebody made the file shorter, and the process went on.
+pub fn is_beheaded(recording: &Recording) -> bool {
+    recording.blocks.first().is_some_and(|first| first.offset == 0 && first.header.sequence > 0)
+}
+
+/// No process wrote a start block. The command's exit code stays unless it was 0; where it ran and the file alone is to blame, it stays.
 pub fn no_python(
     program: &Program,
     known: Known,
+    nothing: Option<(Nothing, &Output)>,
     ending: &Ending,
     not_followed: &[NotFollowed],
     running: &[StillRunning],
 ) -> Failure {
     let exit_code = ending.exit_code();
+    // A full disk tells nothing of a command that may have started no Python.
+    if let Some((why, output)) =
+        nothing.filter(|(why, _)| known == Known::Python || matches!(why, Nothing::Shortened | Nothing::Unread))
+    {
+        return output.nothing(why).with_exit_code(exit_code);
+    }
     let failure = match known {
         Known::Nothing => of_command(program, ending, not_followed, running),
         Known::Python => {
             Failure::no(format!("nothing was recorded: {} ended before genba's library began", program.path.display()))
                 .detail(format!("it {}", ending.words()))
-                .detail("ld.so says above why it could not load the library, or the disk is full")
+                .detail("ld.so says above why it could not load the library")
                 .hint(format!("try it without genba: {} {}", shell::path(&program.path), shown_words(program)))
         }
     };
