@@ -13,7 +13,7 @@ mod token;
 mod waits;
 
 pub use address::Server;
-pub use client::{Client, New};
+pub use client::{Client, New, SMALL_REQUEST};
 pub use content::Content;
 pub use live::{Interrupt, Live};
 pub use progress::Progress;
@@ -21,6 +21,7 @@ pub use refusal::Refusal;
 pub use remembered::Remembered;
 pub use sending::Sending;
 pub use token::{TOKEN_VARIABLE, Token};
+pub use waits::Waits;
 
 use std::path::Path;
 

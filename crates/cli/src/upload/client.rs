@@ -16,7 +16,10 @@ use super::refusal::{Answer, Refusal};
 use super::token::Token;
 
 const CONNECT: Duration = Duration::from_secs(10);
-const SMALL_REQUEST: Duration = Duration::from_secs(30);
+/// Requests that tell little and ask for little.
+pub const SMALL_REQUEST: Duration = Duration::from_secs(30);
+/// The same of a recording that is pushed while it grows: at its end somebody waits for the program.
+pub const SMALL_REQUEST_OF_LIVE: Duration = Duration::from_secs(10);
 /// A piece over a slow line; `sending` then tries smaller ones.
 const PIECE: Duration = Duration::from_secs(60);
 /// The server reads the whole recording before it answers.
@@ -31,6 +34,7 @@ pub struct Client {
     http: reqwest::blocking::Client,
     server: Server,
     token: Option<HeaderValue>,
+    small_request: Duration,
 }
 
 /// What is told about a recording when its upload begins.
@@ -67,7 +71,7 @@ pub enum Sent {
 }
 
 impl Client {
-    pub fn new(server: &Server, token: Option<&Token>) -> Result<Client, Refusal> {
+    pub fn new(server: &Server, token: Option<&Token>, small_request: Duration) -> Result<Client, Refusal> {
         // Another thread may have been here first.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut builder = ClientBuilder::new()
@@ -82,13 +86,13 @@ impl Client {
             builder = builder.tls_certs_only([]);
         }
         let http = builder.build().map_err(|_| Refusal::NoRoots)?;
-        Ok(Client { http, server: server.clone(), token: token.map(Token::header) })
+        Ok(Client { http, server: server.clone(), token: token.map(Token::header), small_request })
     }
 
     /// Whether a genba server is there at all.
     pub fn limits(&self) -> Result<Limits, Refusal> {
         let strange = |found: String| Refusal::NotGenba(found);
-        let answer = match self.ask(Method::GET, "api", SMALL_REQUEST, |request| request) {
+        let answer = match self.ask(Method::GET, "api", self.small_request, |request| request) {
             Ok(answer) => answer,
             Err(Refusal::Answered(answer)) if !matches!(answer.status, 408 | 421 | 425 | 429 | 500..) => {
                 return Err(strange(format!("/api answered {}", answer.status)));
@@ -113,14 +117,15 @@ impl Client {
         if let Some(host) = &new.host {
             words["host"] = json!(host);
         }
-        let answer = self.ask(Method::POST, "api/recordings", SMALL_REQUEST, |request| as_json(request, &words))?;
+        let answer =
+            self.ask(Method::POST, "api/recordings", self.small_request, |request| as_json(request, &words))?;
         let found = body(answer)?;
         let id = found["id"].as_str().filter(|id| is_id(id));
         id.map(str::to_owned).ok_or_else(|| Refusal::NotGenba("it named no recording".to_owned()))
     }
 
     pub fn kept(&self, id: &str) -> Result<Kept, Refusal> {
-        let answer = self.ask(Method::HEAD, &content(id), SMALL_REQUEST, |request| request)?;
+        let answer = self.ask(Method::HEAD, &content(id), self.small_request, |request| request)?;
         let is_sealed = answer.headers().get(COMPLETE).is_some_and(|value| value == "?1");
         Ok(Kept { bytes: offset(&answer)?, is_sealed })
     }
@@ -153,7 +158,7 @@ impl Client {
 
     /// Of a sealed recording. None: the token may not look, or the server does not tell.
     pub fn sha256(&self, id: &str) -> Result<Option<String>, Refusal> {
-        match self.ask(Method::GET, &format!("api/recordings/{id}"), SMALL_REQUEST, |request| request) {
+        match self.ask(Method::GET, &format!("api/recordings/{id}"), self.small_request, |request| request) {
             Ok(answer) => Ok(body(answer)?["sha256"].as_str().map(str::to_owned)),
             Err(Refusal::Answered(Answer { status: 403, .. })) => Ok(None),
             Err(refusal) => Err(refusal),
@@ -161,7 +166,7 @@ impl Client {
     }
 
     pub fn delete(&self, id: &str) -> Result<(), Refusal> {
-        self.ask(Method::DELETE, &format!("api/recordings/{id}"), SMALL_REQUEST, |request| request).map(drop)
+        self.ask(Method::DELETE, &format!("api/recordings/{id}"), self.small_request, |request| request).map(drop)
     }
 
     fn ask(

@@ -5,7 +5,7 @@
 //! |---|---|---|---|
 //! | Growing | Ended | genba | the program ended, and the recording is complete |
 //! | Growing | Abandoned | genba | nothing was recorded: what the server has of it is deleted |
-//! | Ended | Stopped | the user | Ctrl-C while genba waits for the rest of the upload |
+//! | Ended | Stopped | the user | Ctrl-C or another signal while genba waits for the rest of the upload |
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::address::Server;
-use super::client::{Client, New, Sent};
+use super::client::{Client, New, SMALL_REQUEST_OF_LIVE, Sent};
 use super::content::{Content, piece};
 use super::progress::Progress;
 use super::refusal::Refusal;
@@ -24,6 +24,8 @@ use super::waits::Waits;
 
 /// How often the file is asked for its size.
 const EVERY: Duration = Duration::from_secs(1);
+/// The end of an upload that takes longer is told.
+const A_WHILE: Duration = Duration::from_secs(3);
 /// For the server to take back what it has.
 const ABANDONED: Duration = Duration::from_secs(2);
 
@@ -55,6 +57,8 @@ struct Shared {
 struct State {
     phase: Phase,
     outcome: Option<Result<Pushed, Refusal>>,
+    /// The signal, in the phase Stopped.
+    stopped_by: i32,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -100,9 +104,17 @@ impl Live {
         &self.server
     }
 
-    /// The recording is complete: waits until it is sealed.
-    pub fn finish(&self) -> Result<Pages, Refusal> {
+    /// The recording is complete: waits until it is sealed. `when_long` is called once, if that takes a while.
+    pub fn finish(&self, when_long: impl FnOnce()) -> Result<Pages, Refusal> {
         self.shared.go_to(Phase::Ended);
+        let goes_on = |state: &mut State| state.outcome.is_none() && state.phase != Phase::Stopped;
+        let state = self.shared.lock();
+        let (state, waited) =
+            self.shared.changed.wait_timeout_while(state, A_WHILE, goes_on).unwrap_or_else(PoisonError::into_inner);
+        drop(state);
+        if waited.timed_out() {
+            when_long();
+        }
         let mut state = self.shared.lock();
         loop {
             if let Some(outcome) = state.outcome.take() {
@@ -112,7 +124,7 @@ impl Live {
                 });
             }
             if state.phase == Phase::Stopped {
-                return Err(Refusal::Stopped);
+                return Err(Refusal::StoppedBy(state.stopped_by));
             }
             state = self.shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
@@ -131,12 +143,12 @@ impl Live {
 }
 
 impl Interrupt {
-    /// False: nothing waits for the upload.
-    pub fn leave(&self) -> bool {
+    /// `signal` came. False: nothing waits for the upload.
+    pub fn leave(&self, signal: i32) -> bool {
         let mut state = self.0.lock();
         let is_waiting = state.phase == Phase::Ended && state.outcome.is_none();
         if is_waiting {
-            state.phase = Phase::Stopped;
+            (state.phase, state.stopped_by) = (Phase::Stopped, signal);
             self.0.changed.notify_all();
         }
         is_waiting
@@ -181,7 +193,7 @@ impl Drop for Ending {
 }
 
 fn push(shared: &Shared, plan: &Plan) -> Result<Pushed, Refusal> {
-    let client = Client::new(&plan.server, plan.token.as_ref())?;
+    let client = Client::new(&plan.server, plan.token.as_ref(), SMALL_REQUEST_OF_LIVE)?;
     let mut course = Course::default();
     let followed = course.follow(shared, plan, &client);
     if shared.pause(Phase::Growing, None) == Phase::Abandoned {
@@ -205,6 +217,7 @@ fn push(shared: &Shared, plan: &Plan) -> Result<Pushed, Refusal> {
         begun: course.id.clone(),
         is_known: course.id.is_some() || course.sealed_early.is_some(),
         pause: &|wait| shared.pause(Phase::Ended, Some(wait)) == Phase::Ended,
+        waits: if course.is_silent { Waits::after_silence } else { Waits::at_the_end },
     };
     let pushed = sending.run()?;
     Ok(Pushed { sealed_early: course.sealed_early.or(pushed.sealed_early), ..pushed })
@@ -219,6 +232,8 @@ struct Course {
     kept_bytes: u64,
     /// What the server has is not known since a request failed.
     is_unsure: bool,
+    /// The last request got no answer in its time.
+    is_silent: bool,
     /// A recording that somebody sealed while it grew: the upload began anew.
     sealed_early: Option<String>,
 }
@@ -238,6 +253,7 @@ impl Course {
             }
             match self.advance(client, &plan.new, &file, bytes) {
                 Ok(()) => {
+                    self.is_silent = false;
                     waits.begin_again();
                     if self.kept_bytes < bytes {
                         wait = Duration::ZERO;
@@ -246,6 +262,7 @@ impl Course {
                 }
                 Err(refusal) if refusal.is_passing() => {
                     self.is_unsure = self.id.is_some();
+                    self.is_silent = matches!(refusal, Refusal::TooSlow);
                     wait = waits.next(refusal.retry_after()).unwrap_or(EVERY * 60).max(EVERY);
                 }
                 Err(refusal) => {

@@ -5,6 +5,8 @@ use std::error::Error;
 use std::io::ErrorKind;
 use std::time::Duration;
 
+use signal_hook::consts::SIGINT;
+
 use super::address::Server;
 use crate::words::failure::{Failure, of_system};
 
@@ -28,8 +30,9 @@ pub enum Refusal {
     File(String),
     /// The server takes no more of it, again after it was begun anew.
     SealedEarly,
-    /// By Ctrl-C.
     Stopped,
+    /// By this signal.
+    StoppedBy(i32),
 }
 
 /// An answer that is no success.
@@ -130,7 +133,12 @@ impl Refusal {
             Refusal::NotGenba(_) => format!("{at} is not a genba server"),
             Refusal::File(why) => format!("the recording cannot be read: {why}"),
             Refusal::SealedEarly => format!("{at} sealed it twice before its end"),
-            Refusal::Stopped => "Ctrl-C ended the upload".to_owned(),
+            Refusal::Stopped => "the upload was ended".to_owned(),
+            Refusal::StoppedBy(SIGINT) => "Ctrl-C ended the upload".to_owned(),
+            Refusal::StoppedBy(signal) => {
+                let name = signal_hook::low_level::signal_name(*signal);
+                format!("{} ended the upload", name.map_or_else(|| format!("signal {signal}"), str::to_owned))
+            }
             Refusal::Answered(answer) => answer.why(at),
         }
     }

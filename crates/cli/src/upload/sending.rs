@@ -34,6 +34,7 @@ pub struct Sending<'a> {
     pub is_known: bool,
     /// Waits so long. False: the upload is to end.
     pub pause: &'a dyn Fn(Duration) -> bool,
+    pub waits: fn() -> Waits,
 }
 
 /// A recording that is complete on the server.
@@ -69,7 +70,7 @@ struct Course {
 
 impl Sending<'_> {
     pub fn run(&self) -> Result<Pushed, Refusal> {
-        let mut waits = Waits::bounded();
+        let mut waits = (self.waits)();
         self.progress.set_whole(self.content.bytes);
         let limits = self.first_contact(&mut waits)?;
         if limits.recording_bytes_max.is_some_and(|bytes_max| self.content.bytes > bytes_max) {
@@ -109,7 +110,7 @@ impl Sending<'_> {
             if !refusal.is_passing() || (is_nobody && !self.is_known) {
                 return Err(refusal);
             }
-            self.wait(refusal, waits)?;
+            self.wait(refusal, waits, true)?;
         }
     }
 
@@ -148,7 +149,8 @@ impl Sending<'_> {
                         }
                         // Another push sends the same; or the server lost a piece, and must not go on doing so.
                         if bytes <= at {
-                            self.wait(Refusal::Broken("the server lost what it had".to_owned()), &mut course.waits)?;
+                            let lost = Refusal::Broken("the server lost what it had".to_owned());
+                            self.wait(lost, &mut course.waits, false)?;
                         }
                         Ok(self.step_at(bytes))
                     }
@@ -182,7 +184,8 @@ impl Sending<'_> {
             }
         }
         if refusal.is_passing() {
-            self.wait(refusal, &mut course.waits)?;
+            let is_small = !matches!(course.step, Step::Send(_));
+            self.wait(refusal, &mut course.waits, is_small)?;
             return Ok(if course.id.is_some() { Step::Ask } else { Step::Create });
         }
         let is_gone = match refusal.status() {
@@ -224,9 +227,13 @@ impl Sending<'_> {
         if bytes < self.content.bytes { Step::Send(bytes) } else { Step::Seal }
     }
 
-    /// Err: it was waited for long enough.
-    fn wait(&self, refusal: Refusal, waits: &mut Waits) -> Result<(), Refusal> {
-        match waits.next(refusal.retry_after()) {
+    /// Err: it was waited for long enough. `is_small`: a slow line alone does not make this request so slow.
+    fn wait(&self, refusal: Refusal, waits: &mut Waits, is_small: bool) -> Result<(), Refusal> {
+        let wait = match refusal {
+            Refusal::TooSlow if is_small => waits.next_after_silence(),
+            _ => waits.next(refusal.retry_after()),
+        };
+        match wait {
             None => Err(refusal),
             Some(wait) if (self.pause)(wait) => Ok(()),
             Some(_) => Err(Refusal::Stopped),

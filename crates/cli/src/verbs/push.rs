@@ -3,6 +3,8 @@
 
 mod departing;
 
+use std::cell::Cell;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -10,7 +12,10 @@ use clap::{Args, ValueHint};
 use genba_profile::figures;
 
 use crate::read::{RecordingFile, check_reads, newest_here, print};
-use crate::upload::{Client, Content, New, Progress, Refusal, Remembered, Sending, Server, Token, host_name, name_of};
+use crate::upload::{
+    Client, Content, New, Progress, Refusal, Remembered, SMALL_REQUEST, Sending, Server, Token, Waits, host_name,
+    name_of,
+};
 use crate::words::failure::{Failure, of_system, say};
 use crate::words::progress::{during, during_change};
 use crate::words::tags;
@@ -79,7 +84,8 @@ pub fn push(arguments: &Arguments) -> Result<ExitCode, Failure> {
     check_reads(&path)?;
     let content = content(&path)?;
     let remembered = Remembered::of(&server, &content.sha256, &new);
-    let pushed = Client::new(&server, token.as_ref()).and_then(|client| {
+    let is_told = Cell::new(false);
+    let pushed = Client::new(&server, token.as_ref(), SMALL_REQUEST).and_then(|client| {
         let sending = Sending {
             client: &client,
             new: &new,
@@ -89,9 +95,14 @@ pub fn push(arguments: &Arguments) -> Result<ExitCode, Failure> {
             begun: remembered.load(),
             is_known: false,
             pause: &|wait| {
+                // A terminal shows that already.
+                if !arguments.quiet && !std::io::stderr().is_terminal() && !is_told.replace(true) {
+                    say(&format!("{} does not take it yet: trying again for a while", server.shown()));
+                }
                 std::thread::sleep(wait);
                 true
             },
+            waits: Waits::bounded,
         };
         let shown = progress.clone();
         during_change(move || shown.in_words(), || sending.run())

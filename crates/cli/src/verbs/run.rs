@@ -155,7 +155,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         format!("genba ends at the second Ctrl-C; process {pid} goes on, the recording is {}{later}", left.shown)
     };
     let interrupt = pushing.as_ref().map(pushing::Pushing::interrupt);
-    let leave_wait = move || interrupt.as_ref().is_some_and(Interrupt::leave);
+    let leave_wait = move |signal| interrupt.as_ref().is_some_and(|interrupt: &Interrupt| interrupt.leave(signal));
     let give_up = |output: &Output| {
         output.give_up();
         pushing.iter().for_each(pushing::Pushing::abandon);
@@ -236,7 +236,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     // After the report: the user reads it meanwhile. Before the last line, which says what comes next.
     match (&pushing, &gone) {
         (Some(pushing), Some(_)) => pushing.give_up(&output.shown),
-        (Some(pushing), None) => pushing.finish(),
+        (Some(pushing), None) => pushing.finish(options.quiet),
         (None, _) => {}
     }
     if !options.quiet {

@@ -131,7 +131,7 @@ pub fn trace(arguments: &Arguments) -> Result<ExitCode, Failure> {
             }
         }
     };
-    let answers = Answers { farewell, leave_wait: || false, heap: None };
+    let answers = Answers { farewell, leave_wait: |_| false, heap: None };
     let started = start::run(&program, &session, &[agent.as_path()], mask, Chain::default(), answers);
     has_ended.store(true, Ordering::SeqCst);
     let (ending, pid) = started.inspect_err(|_| output.give_up()).map_err(of_trace)?;

@@ -1,6 +1,7 @@
 //! `genba run --push`: where the recording goes while the program runs, and what is said about it at the end.
 //! Owns: the options, and those words. Never: changes the program's exit code; sends (`upload/live.rs` does).
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
@@ -82,9 +83,16 @@ impl Pushing {
     }
 
     /// The recording is complete: waits for the rest of the upload, and says where it is.
-    pub fn finish(&self) {
+    pub fn finish(&self, is_quiet: bool) {
         let progress = self.live.progress();
-        match during_change(move || progress.in_words(), || self.live.finish()) {
+        // A terminal shows that already.
+        let is_told = !is_quiet && !std::io::stderr().is_terminal();
+        let when_long = || {
+            if is_told {
+                say(&format!("waiting for {} to take the rest of {}", self.live.server().shown(), self.shown));
+            }
+        };
+        match during_change(move || progress.in_words(), || self.live.finish(when_long)) {
             Ok(pages) => {
                 say(&format!("pushed {}: {}", self.shown, pages.whole));
                 if let Some(early) = pages.sealed_early {

@@ -25,7 +25,7 @@ use crate::words::failure::say;
 pub struct Answers<Farewell, LeaveWait> {
     /// Said when the second Ctrl-C ends genba: for the program's pid.
     pub farewell: Farewell,
-    /// When the program has ended: ends the wait for the rest of an upload, if that is what genba is at.
+    /// When the program has ended: ends the wait for the rest of an upload, if that is what genba is at when this signal comes.
     pub leave_wait: LeaveWait,
     /// By this signal the user asks for the heap: it is not passed on.
     pub heap: Option<(i32, Asking)>,
@@ -65,7 +65,7 @@ impl Passer {
     /// # Errors
     /// The kernel's: there is no memory for a thread, or no more may be made.
     pub fn make(
-        answers: Answers<impl FnOnce(u32) -> String + Send + 'static, impl Fn() -> bool + Send + 'static>,
+        answers: Answers<impl FnOnce(u32) -> String + Send + 'static, impl Fn(i32) -> bool + Send + 'static>,
         chain: Chain,
     ) -> io::Result<Passer> {
         let (passing, begun) = channel();
@@ -90,7 +90,7 @@ impl Passer {
 fn pass_on_to(
     program: u32,
     passing: &Passing,
-    answers: Answers<impl FnOnce(u32) -> String, impl Fn() -> bool>,
+    answers: Answers<impl FnOnce(u32) -> String, impl Fn(i32) -> bool>,
 ) -> ! {
     let mut interrupts = 0;
     loop {
@@ -118,7 +118,7 @@ impl Passing {
         reap()
     }
 
-    fn receive(&self, arrived: &Arrived, leave_wait: &impl Fn() -> bool) -> Fate {
+    fn receive(&self, arrived: &Arrived, leave_wait: &impl Fn(i32) -> bool) -> Fate {
         let program = self.program.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let signal = arrived.signal();
         if signal == SIGCONT && self.has_stopped.swap(false, SeqCst) {
@@ -135,7 +135,7 @@ impl Passing {
                 }
                 fate
             }
-            Program::Ended if when_ended(signal, was_ignored(signal)) == Fate::Interrupt && !leave_wait() => {
+            Program::Ended if when_ended(signal, was_ignored(signal)) == Fate::Interrupt && !leave_wait(signal) => {
                 Fate::Interrupt
             }
             Program::Ended => Fate::Nothing,

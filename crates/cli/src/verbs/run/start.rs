@@ -82,7 +82,7 @@ pub fn run(
     libraries: &[&Path],
     mask: Mask,
     chain: Chain,
-    answers: Answers<impl FnOnce(u32) -> String + Send + 'static, impl Fn() -> bool + Send + 'static>,
+    answers: Answers<impl FnOnce(u32) -> String + Send + 'static, impl Fn(i32) -> bool + Send + 'static>,
 ) -> Result<(Ending, u32), Failure> {
     let inherited = std::env::var_os("LD_PRELOAD");
     let mut command = Command::new(&program.path);

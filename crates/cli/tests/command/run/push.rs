@@ -99,23 +99,26 @@ fn a_refusal_says_why_and_what_to_mend_before_the_push_later() {
 }
 
 #[test]
-fn ctrl_c_ends_the_wait_for_the_upload_alone() {
-    let sandbox = Sandbox::new("run-push-interrupted");
-    sandbox.script("bin/program", &format!("{RECORD}; exit 3"));
-    let played = Played::start(&[("POST /api/recordings/recording-0/seal", Fault::Hang)]);
-    let words = ["run", "-q", "--push", &played.address, "program"];
-    let mut genba = sandbox.genba(&words).stderr(Stdio::piped()).spawn().expect("genba starts");
-    played.wait_for("POST /api/recordings/recording-0/seal");
-    let sent = Command::new("kill").args(["-INT", &genba.id().to_string()]).status().expect("kill");
-    assert!(sent.success());
-    let mut said = String::new();
-    genba.stderr.take().expect("piped").read_to_string(&mut said).expect("text");
-    assert_eq!(genba.wait().expect("it ends").code(), Some(3), "{said}");
-    let said = said.replace(&played.address, "[server]");
-    assert_eq!(
-        said,
-        "warning: program.genba was not pushed: Ctrl-C ended the upload\nhint: genba push program.genba [server]\n"
-    );
+fn a_signal_ends_the_wait_for_the_upload_alone_and_is_named() {
+    for (signal, name) in [("-INT", "Ctrl-C"), ("-TERM", "SIGTERM")] {
+        let sandbox = Sandbox::new("run-push-interrupted");
+        sandbox.script("bin/program", &format!("{RECORD}; exit 3"));
+        let played = Played::start(&[("POST /api/recordings/recording-0/seal", Fault::Hang)]);
+        let words = ["run", "-q", "--push", &played.address, "program"];
+        let mut genba = sandbox.genba(&words).stderr(Stdio::piped()).spawn().expect("genba starts");
+        played.wait_for("POST /api/recordings/recording-0/seal");
+        let sent = Command::new("kill").args([signal, &genba.id().to_string()]).status().expect("kill");
+        assert!(sent.success());
+        let mut said = String::new();
+        genba.stderr.take().expect("piped").read_to_string(&mut said).expect("text");
+        assert_eq!(genba.wait().expect("it ends").code(), Some(3), "{said}");
+        let said = said.replace(&played.address, "[server]");
+        let why = format!("{name} ended the upload");
+        assert_eq!(
+            said,
+            format!("warning: program.genba was not pushed: {why}\nhint: genba push program.genba [server]\n")
+        );
+    }
 }
 
 #[test]
