@@ -52,8 +52,8 @@ fn at_parents_end() -> c_int {
     if is_told { signal } else { 0 }
 }
 
-/// Starts `command` as this process was started: with the signals blocked that `mask` blocks, with SIGPIPE, SIGCHLD and SIGXFSZ ignored if they were, without
-/// the standard descriptors that were closed, and with the signal for the end of the parent, which is this process now.
+/// Starts `command` as this process was started: with the signals blocked that `mask` blocks, with SIGPIPE, SIGCHLD and SIGXFSZ ignored if they were,
+/// without the standard descriptors that were closed, and with the signal for the end of the parent, which is this process now.
 ///
 /// # Errors
 /// The kernel's.

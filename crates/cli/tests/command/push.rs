@@ -204,6 +204,7 @@ fn a_server_that_stays_out_of_order_is_given_up() {
         exit code 1
         stdout
         stderr
+          [server] does not take it yet: trying again for a while
           error: app.genba was not pushed: [server] answered 500: out of order
           hint: the same command goes on where this one stopped
     "#]],

@@ -296,7 +296,7 @@ fn what_could_not_be_written_is_no_wait() {
         verdict(&most).said(&most).first.to_string(),
         "1.47 s CPU came after the last block of a process without an end and was not recorded, 32.0 ms was; the rows below have that"
     );
-    // It waited, whatever that little was.
+    // It waited: that little changes nothing.
     assert_eq!(name(&stopped_after(800, 60)), "waiting");
     assert_eq!(name(&stopped_after(800, 0)), "waiting");
 }
