@@ -5,6 +5,7 @@
 mod blocks;
 mod copies;
 mod facts;
+mod gil;
 mod groups;
 pub mod json;
 pub mod not_followed;
@@ -21,6 +22,7 @@ use crate::rules::weight::{QUANTILE_95, Weight, choose, would_wait};
 use crate::tables::profile::{Clocks, Profile};
 use crate::words::figures::share;
 use facts::{Facts, Recursion, StartUp};
+use gil::Fight;
 use groups::Group;
 use place::Finder;
 use thresholds::{
@@ -177,9 +179,10 @@ fn reason(profile: &Profile, shares: Shares<'_>) -> Reason {
         Reason::StartUp { processes, wall_ns, importing_ns }
     } else if waits {
         Reason::Waiting { wall_ns, cpu_ns, in_queue_ns: facts.in_queue_ns }
-    } else if facts.gil_threads() > 1 && share(facts.gil_wait_ns, facts.wanting_ns) >= GIL_WAIT_MIN {
-        let (waited_ns, wanting_ns) = (facts.gil_wait_ns, facts.wanting_ns);
-        Reason::Gil { threads: facts.gil_threads() as u64, cpu_ns, span_ns: recorded_ns, waited_ns, wanting_ns }
+    } else if let Fight { threads, cpu_ns, waited_ns, wanting_ns } = facts.fight(profile)
+        && share(waited_ns, facts.wanting_ns) >= GIL_WAIT_MIN
+    {
+        Reason::Gil { threads, cpu_ns, span_ns: recorded_ns, waited_ns, wanting_ns }
     } else if shares.at_least(native_cpu_ns, NATIVE_MIN) {
         Reason::NativeThreads { threads: native().count() as u64, native_cpu_ns, cpu_ns }
     } else if shares.at_least(facts.gc_cpu_ns, GC_MIN) {

@@ -47,6 +47,51 @@ fn threads_that_wait_for_the_interpreter_three_tenths_of_the_time() {
     );
 }
 
+/// Threads that wake up for a moment and wait for the one that computes take no time from it.
+#[test]
+fn threads_that_wait_for_the_only_busy_one_are_no_fight() {
+    let threads = |works: usize| {
+        let ticker =
+            |tid: u32| format!("thread {tid} ticker\ntick@app.py:2[4-9] x80 gil\ntick@app.py:2[4-9] x{works}\n");
+        format!("{PROCESS}dump@app.py:1[4-9] x200\n{}{}", ticker(8), ticker(9))
+    };
+    check(
+        &threads(11),
+        expect![[r#"
+            one place: 90.1 % of 355 ms CPU is app.py:1 dump
+        "#]],
+    );
+    check(
+        &threads(12),
+        expect![[r#"
+            GIL: 3 threads ran 0.58 cores; 41.7 % of their runnable time was waiting for it, 256 ms. The CPU went to:
+             89.3 %   320 ms  app.py:1 dump
+             10.7 %  38.4 ms  app.py:2 tick
+            threads cannot help here: processes, or code that releases the GIL
+        "#]],
+    );
+    // The same two beside another process's busy thread, which waits for nobody.
+    let other = "process 9 3.13.0\nload@app.py:3[4-9] x300\n";
+    check(
+        &format!("{}{other}", threads(11)),
+        expect![[r#"
+        one place: 57.5 % of 835 ms CPU is app.py:3 load
+        and 38.3 % is app.py:1 dump
+    "#]],
+    );
+    // Threads that have ended before others begin have little each, and together what is to be done.
+    let short = (20..320).map(|tid| format!("thread {tid} worker\nwork@app.py:2[4-9] x1 gil\nwork@app.py:2[4-9] x1\n"));
+    check(
+        &format!("{PROCESS}start@app.py:1[4-9] x5\n{}", short.collect::<String>()),
+        expect![[r#"
+            GIL: 301 threads ran 0.50 cores; 49.6 % of their runnable time was waiting for it, 480 ms. The CPU went to:
+             98.4 %   480 ms  app.py:2 work
+            threads cannot help here: processes, or code that releases the GIL
+            close to a bound: another run may be called waiting
+        "#]],
+    );
+}
+
 /// While one waits for the interpreter another one has it: the two do not work for twice as long.
 #[test]
 fn bursts_of_threads_that_wait_for_each_other_are_not_added_up() {

@@ -91,6 +91,16 @@ struct Counted {
     is_cut: bool,
 }
 
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ThreadAtWork {
+    pub cpu_ns: u64,
+    /// Python was seen on it.
+    pub has_python: bool,
+    /// Wall time in which it had work.
+    pub wanting_ns: u64,
+    pub gil_wait_ns: u64,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Facts {
     pub whole: Totals,
@@ -115,9 +125,7 @@ pub(super) struct Facts {
     pub gil_wait_ns: u64,
     /// How long threads were ready to run and had no CPU.
     pub in_queue_ns: u64,
-    pub gil_threads: HashMap<ThreadIndex, u64>,
-    /// CPU of each thread, and whether Python was ever seen on it.
-    pub threads: HashMap<ThreadIndex, (u64, bool)>,
+    pub threads: HashMap<ThreadIndex, ThreadAtWork>,
     /// CPU without Python of each thread, by the library whose thread it is.
     pub thread_libraries: HashMap<(ThreadIndex, ModuleIndex), u64>,
     /// Wall time of own code while it was in a library, running there or waiting, and a thread without Python ran.
@@ -204,8 +212,8 @@ impl Facts {
 
     /// CPU of threads on which no Python was ever seen.
     pub fn native_threads(&self) -> impl Iterator<Item = (ThreadIndex, u64)> {
-        let native = self.threads.iter().filter(|(_, (cpu_ns, python))| !python && *cpu_ns > 0);
-        native.map(|(thread, (cpu_ns, _))| (*thread, *cpu_ns))
+        let native = self.threads.iter().filter(|(_, at_work)| !at_work.has_python && at_work.cpu_ns > 0);
+        native.map(|(thread, at_work)| (*thread, at_work.cpu_ns))
     }
 
     /// The function of the user's that is most on the stack with itself below it.
@@ -213,18 +221,6 @@ impl Facts {
         let deep = self.recursion.iter().filter(|(_, recursion)| recursion.depth_max >= RECURSION_DEPTH_MIN);
         deep.max_by_key(|(function, recursion)| (recursion.cpu_ns, **function))
             .map(|(function, recursion)| (*function, *recursion))
-    }
-
-    /// Threads that waited for the GIL for a hundredth of all that waiting, or more.
-    pub fn gil_threads(&self) -> usize {
-        self.gil_threads.values().filter(|wall_ns| **wall_ns >= self.gil_wait_ns / 100).count()
-    }
-
-    /// One thread waited for the GIL for clearly longer than all threads ran or waited for a CPU: meanwhile somebody held it and did neither.
-    pub fn is_gil_kept_in_waits(&self) -> bool {
-        let longest_ns = self.gil_threads.values().copied().max().unwrap_or(0);
-        let at_work_ns = self.wanting_ns.saturating_sub(self.gil_wait_ns);
-        at_work_ns <= longest_ns / 4 * 3
     }
 
     /// CPU that ran outside of Python.
@@ -255,8 +251,16 @@ impl Facts {
         self.whole.add(totals);
         add(&mut self.cpu_us2, group.cpu_us2);
         let thread = self.threads.entry(group.thread).or_default();
-        add(&mut thread.0, group.cpu_ns);
-        thread.1 |= stack.deepest.is_some();
+        add(&mut thread.cpu_ns, group.cpu_ns);
+        thread.has_python |= stack.deepest.is_some();
+        if group.state.wants_cpu() {
+            add(&mut thread.wanting_ns, group.wall_ns);
+            add(&mut self.wanting_ns, group.wall_ns);
+        }
+        if group.state == State::WaitingForGil {
+            add(&mut thread.gil_wait_ns, group.wall_ns);
+            add(&mut self.gil_wait_ns, group.wall_ns);
+        }
         for &module in &stack.native_libraries {
             match stack.place {
                 None => add(self.thread_libraries.entry((group.thread, module)).or_default(), group.cpu_ns),
@@ -266,13 +270,6 @@ impl Facts {
                 }
                 Some(_) => {}
             }
-        }
-        if group.state.wants_cpu() {
-            add(&mut self.wanting_ns, group.wall_ns);
-        }
-        if group.state == State::WaitingForGil {
-            add(&mut self.gil_wait_ns, group.wall_ns);
-            add(self.gil_threads.entry(group.thread).or_default(), group.wall_ns);
         }
         if group.state == State::InGc {
             add(&mut self.gc_cpu_ns, group.cpu_ns);

@@ -14,6 +14,8 @@ pub(super) const START_UP_MIN: f64 = 0.5;
 pub(super) const START_UP_CPU_MIN: f64 = 0.5;
 /// Threads that had work waited for the GIL for so much of it.
 pub(super) const GIL_WAIT_MIN: f64 = 0.3;
+/// Of the CPU of a process's Python threads: on others than the busiest one.
+pub(super) const GIL_OTHERS_MIN: f64 = 0.1;
 /// Of the CPU: in the collector.
 pub(super) const GC_MIN: f64 = 0.2;
 /// Of the CPU: on threads on which no Python runs.
