@@ -109,6 +109,8 @@ pub(super) struct Facts {
     pub cpu_us2: u64,
     /// CPU by the deepest own code, without the interpreter's own work at its start and end.
     pub running: HashMap<Option<FrameIndex>, u64>,
+    /// What of it was importing, begun in that code itself.
+    pub importing: HashMap<FrameIndex, u64>,
     pub imports: HashMap<ThreadIndex, HashMap<FrameIndex, Import>>,
     /// By the deepest own code: what was waited for there.
     pub waits: HashMap<Option<FrameIndex>, Waits>,
@@ -283,6 +285,9 @@ impl Facts {
             }
             if stack.phase.is_none() {
                 add(self.running.entry(stack.place).or_default(), group.cpu_ns);
+                if let Some(place) = stack.place.filter(|_| stack.is_importing) {
+                    add(self.importing.entry(place).or_default(), group.cpu_ns);
+                }
             }
             let name = if group.state == State::InGc { "gc" } else { &stack.library };
             if !self.libraries.contains_key(name) {
@@ -327,6 +332,8 @@ struct Stack {
     /// The same, as one place of all processes.
     place: Option<FrameIndex>,
     import: Option<FrameIndex>,
+    /// The deepest own code began an import.
+    is_importing: bool,
     loads_library: bool,
     phase: Option<Phase>,
     library: String,
@@ -356,6 +363,10 @@ impl Stack {
             deepest: own.deepest,
             place: own.deepest.map(|frame| twins.frame(frame)),
             import,
+            is_importing: profile
+                .stack(leaf)
+                .take_while(|frame| Some(*frame) != own.deepest)
+                .any(|frame| imports(profile, frame)),
             loads_library: import.is_some() && is_in(profile, leaf, &LOADING),
             phase,
             library: match phase {
@@ -398,19 +409,20 @@ fn counted(profile: &Profile, twins: &Twins) -> HashMap<FunctionIndex, Counted> 
 fn import_of(profile: &Profile, leaf: Option<NodeIndex>) -> Option<FrameIndex> {
     let stack: Vec<FrameIndex> =
         profile.stack(leaf).filter(|frame| profile.frames[*frame].kind == FrameKind::Python).collect();
-    let imports = |frame: FrameIndex| {
-        let function = profile.function_of(frame);
-        let Home::Python { file, .. } = function.home else { return false };
-        function.name == "_find_and_load" && profile.files[file].path == "<frozen importlib._bootstrap>"
-    };
     let mut outer = None;
     for frame in stack.into_iter().rev() {
-        if imports(frame) {
+        if imports(profile, frame) {
             return outer;
         }
         outer = Some(frame);
     }
     None
+}
+
+fn imports(profile: &Profile, frame: FrameIndex) -> bool {
+    let function = profile.function_of(frame);
+    let Home::Python { file, .. } = function.home else { return false };
+    function.name == "_find_and_load" && profile.files[file].path == "<frozen importlib._bootstrap>"
 }
 
 /// The dynamic linker, for an extension module.

@@ -32,12 +32,17 @@ impl Facts {
         lines((profile, &Twins::of(profile)), self.expressions())
     }
 
-    /// Their lines, with what these call in libraries: a function has no less than one of its lines, whichever of the two a share is of. The
-    /// largest first.
+    /// Their lines, with what these call in libraries: a function has no less than one of its lines, whichever of the two a share is of. Of a
+    /// module's body, without what it imports: one import has nothing to do with the next. The largest first.
     pub(super) fn functions(&self, profile: &Profile) -> Vec<Group> {
         let mut functions: HashMap<(FileIndex, String), Vec<(FrameIndex, u64)>> = HashMap::default();
         let twins = Twins::of(profile);
-        for line in lines((profile, &twins), self.expressions()) {
+        let without_imports = self.expressions().map(|(frame, cpu_ns)| {
+            let is_module = around(&profile.function_of(frame).name) == "<module>";
+            let imported_ns = self.importing.get(&frame).copied().filter(|_| is_module).unwrap_or(0);
+            (frame, cpu_ns.saturating_sub(imported_ns))
+        });
+        for line in lines((profile, &twins), without_imports.filter(|(_, cpu_ns)| *cpu_ns > 0)) {
             let heaviest = line.parts.first().map(|(frame, _)| (*frame, line.cpu_ns));
             functions.entry((line.file, line.function)).or_default().extend(heaviest);
         }

@@ -185,7 +185,10 @@ impl Finder<'_> {
             Reason::Gc { .. } => self.collections(),
             Reason::OnePlace { .. } => self.second().into_iter().collect(),
             Reason::OneLine { .. } => self.parts(self.line(), |frame| At::Expression(Some(frame))),
-            Reason::OneFunction { .. } => self.parts(self.function(), At::LineOf),
+            Reason::OneFunction { .. } => {
+                let beside = self.beside_function();
+                self.parts(self.function(), At::LineOf).into_iter().chain(beside).collect()
+            }
             Reason::Spread { .. } => {
                 let libraries = largest(&self.facts.libraries, |library| library.cpu_ns, cpu_ns);
                 libraries.into_iter().map(|(name, library)| self.library(name, library)).collect()
@@ -352,6 +355,15 @@ impl Finder<'_> {
 
     fn function(&self) -> Option<Group> {
         self.facts.functions(self.profile).into_iter().next()
+    }
+
+    /// An expression elsewhere that has more than each line of the function.
+    fn beside_function(&self) -> Option<Place> {
+        let function = self.function()?;
+        let line_ns = function.parts.first().map_or(0, |(_, cpu_ns)| *cpu_ns);
+        let largest = self.expressions().into_iter().next()?;
+        let is_told = largest.part_ns > line_ns && share(largest.part_ns, function.cpu_ns) >= SECOND_MIN;
+        is_told.then_some(largest)
     }
 
     fn parts(&self, group: Option<Group>, at: impl Fn(FrameIndex) -> At) -> Vec<Place> {

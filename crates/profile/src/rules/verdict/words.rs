@@ -229,7 +229,9 @@ impl Words<'_> {
     fn place_below(&self, place: &Place) -> Line {
         let part = percent(place.part_ns, self.verdict.whole_ns);
         let at = match (self.verdict.reason, &place.at) {
-            (Reason::OnePlace { .. }, _) => return Line::text(format!("and {part} % is ")).then(self.at(&place.at)),
+            (Reason::OnePlace { .. }, _) | (Reason::OneFunction { .. }, At::Expression(_)) => {
+                return Line::text(format!("and {part} % is ")).then(self.at(&place.at));
+            }
             // The line is in the first line already.
             (Reason::OneLine { .. }, &At::Expression(Some(frame))) => self.text(frame),
             _ => None,
