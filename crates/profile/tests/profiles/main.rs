@@ -42,6 +42,7 @@ mod tree;
 mod tree_fold;
 mod tree_width;
 mod verdict;
+mod verdict_collections;
 mod verdict_data;
 mod verdict_functions;
 mod verdict_threads;

@@ -8,7 +8,7 @@ use std::hash::Hash;
 use super::facts::{Facts, Library, SetOff, StartUp, Waits};
 use super::groups::{Group, widest_function};
 use super::reason::Reason;
-use super::thresholds::{ONE_PLACE_MIN, TIME_NS_MIN};
+use super::thresholds::{GC_MIN, ONE_PLACE_MIN, TIME_NS_MIN};
 use crate::tables::owner::Owner;
 use crate::tables::profile::{FileIndex, FrameIndex, FunctionIndex, ModuleIndex, Profile, ThreadIndex};
 use crate::words::figures::share;
@@ -208,12 +208,7 @@ impl Finder<'_> {
             Reason::Gil { .. } if self.facts.is_gil_kept_in_waits() => vec![Advice::WhoKeepsGil],
             Reason::Gil { .. } => vec![Advice::ProcessesOrReleaseGil],
             Reason::Gc { gc_cpu_ns, .. } => {
-                let most = self.facts.gc.iter().max_by_key(|(set_off, gc_ns)| (**gc_ns, Reverse(**set_off)));
-                let advice = match most {
-                    Some((SetOff::Exit, _)) => Advice::FreezeAtExit,
-                    _ => Advice::RaiseGcThreshold,
-                };
-                self.larger_place(gc_cpu_ns).into_iter().chain([advice]).collect()
+                self.larger_place(gc_cpu_ns).into_iter().chain(self.on_collections()).collect()
             }
             Reason::NativeThreads { native_cpu_ns, .. } => {
                 let is_named = |advice: &Advice| match *advice {
@@ -308,6 +303,19 @@ impl Finder<'_> {
         rows.map(|(set_off, gc_ns)| Place::new(at(set_off), *gc_ns)).collect()
     }
 
+    /// On the collections at exit, or on all that the program set off while it ran: first on what has more, and on the other where it alone
+    /// would be the reason.
+    fn on_collections(&self) -> impl Iterator<Item = Advice> {
+        let exit_ns = self.facts.gc.get(&SetOff::Exit).copied().unwrap_or(0);
+        let in_run = self.facts.gc.iter().filter(|(set_off, _)| matches!(set_off, SetOff::By(Some(_))));
+        let in_run_ns = in_run.map(|(_, gc_ns)| *gc_ns).fold(0, u64::saturating_add);
+        let mut advice = [(in_run_ns, Advice::RaiseGcThreshold), (exit_ns, Advice::FreezeAtExit)];
+        advice.sort_by_key(|(gc_ns, _)| Reverse(*gc_ns));
+        let [(_, first), (other_ns, other)] = advice;
+        let is_told = share(other_ns, self.facts.whole.cpu_ns) >= GC_MIN;
+        [Some(first), is_told.then_some(other)].into_iter().flatten()
+    }
+
     /// The libraries that threads without Python ran in, and for whom: whose own code was in the same library at the same time, the
     /// longest. A thread does not say who gave it its work.
     fn native_libraries(&self) -> Vec<Place> {
@@ -349,14 +357,6 @@ impl Finder<'_> {
         places.next().filter(|second| share(second.part_ns, first.part_ns) >= SECOND_MIN)
     }
 
-    fn line(&self) -> Option<Group> {
-        self.facts.lines(self.profile).into_iter().next()
-    }
-
-    fn function(&self) -> Option<Group> {
-        self.facts.functions(self.profile).into_iter().next()
-    }
-
     /// An expression elsewhere that has more than each line of the function.
     fn beside_function(&self) -> Option<Place> {
         let function = self.function()?;
@@ -364,6 +364,14 @@ impl Finder<'_> {
         let largest = self.expressions().into_iter().next()?;
         let is_told = largest.part_ns > line_ns && share(largest.part_ns, function.cpu_ns) >= SECOND_MIN;
         is_told.then_some(largest)
+    }
+
+    fn line(&self) -> Option<Group> {
+        self.facts.lines(self.profile).into_iter().next()
+    }
+
+    fn function(&self) -> Option<Group> {
+        self.facts.functions(self.profile).into_iter().next()
     }
 
     fn parts(&self, group: Option<Group>, at: impl Fn(FrameIndex) -> At) -> Vec<Place> {
