@@ -24,7 +24,7 @@ fn a_commit_for_each_row_waits_for_the_disk() {
         "turns 7 500 4ms",
         expect![[r#"
         waiting: 352 ms wall, 96.0 ms CPU (27.3 %)
-         71.6 %   252 ms  app.py:2 main   writing to disk (fdatasync), at most 500 waits, at least 504 µs each
+         71.6 %   252 ms  app.py:2 main   writing to disk (fdatasync), at most 500 waits, about 504 µs or more on average
     "#]],
     );
 }
@@ -41,14 +41,14 @@ fn the_turns_of_a_thread_that_has_ended_bound_no_waits() {
         "turns 8 30 0ms",
         expect![[r#"
         waiting: 490 ms wall, 9.60 ms CPU (2.0 %)
-         98.0 %   480 ms  app.py:2 run   waiting for an event (poll), 6 to 70 waits, 6.86 ms to 80.0 ms each
+         98.0 %   480 ms  app.py:2 run   waiting for an event (poll), 6 to 70 waits, about 6.86 ms to 80.0 ms on average
     "#]],
     );
     waits(
         "turns 8 30 0ms ended",
         expect![[r#"
         waiting: 490 ms wall, 9.60 ms CPU (2.0 %)
-         98.0 %   480 ms  app.py:2 run   waiting for an event (poll), at least 6 waits, at most 80.0 ms each
+         98.0 %   480 ms  app.py:2 run   waiting for an event (poll), at least 6 waits, about 80.0 ms or less on average
     "#]],
     );
 }
@@ -73,7 +73,7 @@ fn a_busy_machine_changes_no_answer() {
         "turns 7 500 100ms",
         expect![[r#"
         waiting: 352 ms wall, 96.0 ms CPU (27.3 %), 100 ms ready to run without a CPU
-         44.3 %   156 ms  app.py:2 main   writing to disk (fdatasync), at most 500 waits, at least 312 µs each
+         44.3 %   156 ms  app.py:2 main   writing to disk (fdatasync), at most 500 waits, about 312 µs or more on average
     "#]],
     );
     // It waited for 56 ms, and worked for 96.
@@ -136,7 +136,7 @@ fn what_libc_calls_inside_itself_hides_no_call() {
         "turns 7 500 4ms",
         expect![[r#"
             waiting: 352 ms wall, 96.0 ms CPU (27.3 %)
-             71.6 %   252 ms  app.py:2 main   writing to disk (fdatasync), at most 500 waits, at least 504 µs each
+             71.6 %   252 ms  app.py:2 main   writing to disk (fdatasync), at most 500 waits, about 504 µs or more on average
         "#]],
     );
     commits(
@@ -144,7 +144,7 @@ fn what_libc_calls_inside_itself_hides_no_call() {
         "turns 7 500 4ms",
         expect![[r#"
             waiting: 352 ms wall, 96.0 ms CPU (27.3 %)
-             71.6 %   252 ms  app.py:2 main   writing to disk (fdatasync), at most 500 waits, at least 504 µs each
+             71.6 %   252 ms  app.py:2 main   writing to disk (fdatasync), at most 500 waits, about 504 µs or more on average
         "#]],
     );
 }
@@ -156,7 +156,7 @@ fn how_often_it_waited_is_between_what_was_seen_and_what_the_kernel_counted() {
         &format!("{PROCESS}{}turns 7 2500 4ms\n", format!("main@app.py:1[4-9] x5\n{read} x60 pipe\n").repeat(3)),
         expect![[r#"
             waiting: 312 ms wall, 24.0 ms CPU (7.7 %)
-             92.3 %   288 ms  app.py:2 main   waiting for data (read on a pipe), 3 to 2,500 waits, 115 µs to 96.0 ms each
+             92.3 %   288 ms  app.py:2 main   waiting for data (read on a pipe), 3 to 2,500 waits, about 115 µs to 96.0 ms on average
         "#]],
     );
 }

@@ -287,7 +287,7 @@ fn waits_are_counted_where_they_begin() {
         &format!("{PROCESS}{wait}{run}{wait}{run}thread 8 idle\nidle@app.py:3[4-9] x40 futex\n"),
         expect![[r#"
             waiting: 131 ms wall, 3.20 ms CPU (2.4 %)
-             48.8 %  64.0 ms  app.py:1 recv   waiting for an event (poll), at least 2 waits, at most 32.0 ms each
+             48.8 %  64.0 ms  app.py:1 recv   waiting for an event (poll), at least 2 waits, about 32.0 ms or less on average
              48.8 %  64.0 ms  app.py:3 idle   waiting for a lock (futex)
         "#]],
     );
@@ -312,7 +312,7 @@ fn threads_that_wait_in_libraries_are_one_row() {
         &format!("{PROCESS}main@app.py:2[4-9] x4\nthread 8 pool_0\n{idle}thread 9 pool_1\n{idle}"),
         expect![[r#"
         waiting: 262 ms wall, 6.40 ms CPU (2.4 %)
-         97.6 %   256 ms  pool.py:3 _worker   waiting for a lock (futex), at least 2 waits, at most 128 ms each
+         97.6 %   256 ms  pool.py:3 _worker   waiting for a lock (futex), at least 2 waits, about 128 ms or less on average
     "#]],
     );
 }
@@ -364,7 +364,7 @@ fn what_a_wait_is_on_stands_behind_its_call() {
         &format!("{PROCESS}{ask}{run}{ask}thread 8 child\nread@app.py:3[4-9] > read[libc.so.6] x40 pipe\n"),
         expect![[r#"
             waiting: 326 ms wall, 6.40 ms CPU (2.0 %)
-             78.4 %   256 ms  app.py:1 ask   waiting for an event (poll on a socket), at least 2 waits, at most 128 ms each
+             78.4 %   256 ms  app.py:1 ask   waiting for an event (poll on a socket), at least 2 waits, about 128 ms or less on average
              19.6 %  64.0 ms  app.py:3 read   waiting for data (read on a pipe)
         "#]],
     );

@@ -277,18 +277,22 @@ impl Words<'_> {
         }
     }
 
-    /// `waiting for an event (poll), 214 to 2,500 waits, 3.5 ms to 41 ms each`
+    /// `waiting for an event (poll), 214 to 2,500 waits, about 3.5 ms to 41 ms on average`. A wait's first moments may be in no sample.
     fn waited_for(&self, Wait { state, wall_ns, seen, turns, holder }: Wait) -> String {
         let held_by = holder.map(|holder| format!(", held by {}", self.profile.threads[holder.thread].in_words()));
         let what = wait_in_words(state) + &held_by.unwrap_or_default();
-        let each = |times: u64| duration(wall_ns / times);
+        let average = |times: u64| duration(wall_ns / times);
         match (seen, turns) {
-            (0, turns @ 2..) => format!("{what}, at most {} waits, at least {} each", count(turns), each(turns)),
-            (times @ 2.., turns) if turns > times => {
-                let (shortest, longest) = (each(turns), each(times));
-                format!("{what}, {times} to {} waits, {shortest} to {longest} each", count(turns))
+            (0, turns @ 2..) => {
+                format!("{what}, at most {} waits, about {} or more on average", count(turns), average(turns))
             }
-            (times @ 2.., _) => format!("{what}, at least {times} waits, at most {} each", each(times)),
+            (times @ 2.., turns) if turns > times => {
+                let (least, most) = (average(turns), average(times));
+                format!("{what}, {times} to {} waits, about {least} to {most} on average", count(turns))
+            }
+            (times @ 2.., _) => {
+                format!("{what}, at least {times} waits, about {} or less on average", average(times))
+            }
             _ => what,
         }
     }
