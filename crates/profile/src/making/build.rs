@@ -14,6 +14,7 @@ mod memory {
 mod moments;
 mod overlaps;
 mod paths;
+mod programs;
 mod promotion;
 mod reaped;
 pub(super) mod samples;
@@ -183,7 +184,8 @@ fn build(recording: &Recording, additions: &Additions, mut depth: Depth) -> Prof
             Depth::Summed(sums) => Some(sums.entry(*key).or_default()),
         };
         if let Some(sums) = summed {
-            let mut stacks = Stacks::new(stored, &c_functions, &c_places, &packages, &mut interned);
+            let family = programs::program_of(process, &profile.processes);
+            let mut stacks = Stacks::new(stored, &c_functions, &c_places, &packages, family, &mut interned);
             let contexts = Contexts::add(stored, process, &mut profile);
             let group_of_row = samples::add(stored, sums, process, &threads, &contexts, &mut stacks, &mut profile);
             if let Some(bins) = bins {

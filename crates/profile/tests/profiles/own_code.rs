@@ -58,6 +58,33 @@ fn functions_of_main_in_a_worker_are_own_code() {
     );
 }
 
+/// Each has another command line: names and descriptors of its own.
+#[test]
+fn a_function_in_no_file_is_one_in_all_workers_of_a_program() {
+    check(
+        "
+        process 7 3.13.0 cwd=/app argv=python+app.py
+        <module>@app.py:9 x20
+        process 8 3.13.0 cwd=/app parent=7 argv=python+-m+joblib.externals.loky.backend.popen_loky_posix+--pipe+14
+        work@<dynamic-code>:3[4-9] x100
+        process 9 3.13.0 cwd=/app parent=7 argv=python+-m+joblib.externals.loky.backend.popen_loky_posix+--pipe+15
+        work@<dynamic-code>:3[4-9] x100
+        process 10 3.13.0 cwd=/app argv=python+other.py
+        work@<dynamic-code>:3[4-9] x20
+        ",
+        Options::default(),
+        expect![[r#"
+            CPython 3.13.0 · 160 ms wall · 384 ms CPU · 4 processes, 4 threads · sampled every 1.6 ms
+            ticks 240 = sampled 240 + dropped 0 + refused 0 · CPU covered 100.0 %
+            one place: 83.3 % of 384 ms CPU is <dynamic-code>:3 work
+
+             83.3 %   320 ms  <dynamic-code>:3 work (columns 5 to 9)
+              8.3 %  32.0 ms  app.py:9 <module>
+              8.3 %  32.0 ms  <dynamic-code>:3 work (columns 5 to 9)
+        "#]],
+    );
+}
+
 #[test]
 fn a_few_samples_of_own_code_change_nothing() {
     check(

@@ -3,7 +3,6 @@
 //! Keeps: a parent node stands before its children; no two nodes under one parent have the same frame.
 
 use foldhash::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
 use genba_format::proto;
@@ -58,7 +57,7 @@ pub struct Stacks<'a> {
     interned: &'a mut Interned,
     places: Places<'a>,
     cwd: Option<&'a str>,
-    /// Of the program: the processes of one command line.
+    /// Of the process's program.
     family: u64,
     /// Modules, by stored index: genba's library that wraps functions of libc.
     own_library: Vec<u32>,
@@ -86,6 +85,7 @@ impl<'a> Stacks<'a> {
         c_functions: &'a CFunctions<'a>,
         c_places: &'a CPlaces<'a>,
         packages: &'a [String],
+        family: u64,
         interned: &'a mut Interned,
     ) -> Stacks<'a> {
         let start = stored.start();
@@ -99,7 +99,7 @@ impl<'a> Stacks<'a> {
             interned,
             places: Places { executable: start.map_or("", |start| &start.executable), packages },
             cwd: start.and_then(|start| text(&start.cwd)),
-            family: start.map_or(0, |start| hash_of(&start.argv)),
+            family,
             own_library,
             nodes: HashMap::default(),
             codes: HashMap::default(),
@@ -398,10 +398,4 @@ impl<'a> Stacks<'a> {
         let key = FunctionKey { name: function.name.clone(), place };
         *self.interned.functions.entry(key).or_insert_with(|| profile.functions.push(function))
     }
-}
-
-fn hash_of(value: &impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    value.hash(&mut hasher);
-    hasher.finish()
 }
