@@ -1,6 +1,7 @@
 //! The verdict: why the program takes its time: a reason, places, figures and advice, which words.rs and json.rs say.
 //! Owns: the rules and their order; thresholds.rs has their numbers, docs/reading.md explains each. Never: hides a sample; whatever the
 //! verdict, the rows below it are the same.
+//! Over twelve files: each has one noun of a verdict.
 
 mod blocks;
 mod copies;
