@@ -165,6 +165,14 @@ impl Tables {
         index
     }
 
+    /// The stack with this leaf, from its root on: whole if it is the one that was last looked for, else the leaf alone.
+    pub fn stack_of(&self, leaf: u32) -> impl Iterator<Item = u32> {
+        let last = &self.last_stack[..self.same];
+        let last = if last.last().is_some_and(|&(_, index)| index == leaf) { last } else { &[] };
+        let alone = last.is_empty().then_some(leaf);
+        last.iter().map(|&(_, index)| index).chain(alone)
+    }
+
     /// Its index.
     fn node_in_table(&mut self, node: Node, key: [u32; 4]) -> u32 {
         if self.nodes.len() >= Self::NODES_REMEMBERED_MAX {
@@ -269,6 +277,20 @@ mod tests {
         let leaf = Node { parent: 3, kind: NodeKind::CLeaf, table: 0, address: 9 };
         assert_eq!((tables.node(leaf), tables.node(leaf)), (11, 11), "not below the last stack");
         assert_eq!(tables.take().nodes.unwrap().parent, [0, 1, 2, 2, 4, 0, 6, 7, 1, 9, 3]);
+    }
+
+    #[test]
+    fn the_last_stack_is_told_from_its_root_on() {
+        let mut tables = Tables::default();
+        let mut stack = |addresses: &[u64]| {
+            let node = |parent, &address| tables.node(Node { parent, kind: NodeKind::CReturn, table: 0, address });
+            let leaf = addresses.iter().fold(0, node);
+            tables.stack_of(leaf).collect::<Vec<_>>()
+        };
+        assert_eq!(stack(&[5, 6, 7]), [1, 2, 3]);
+        assert_eq!(stack(&[5, 6, 8, 7]), [1, 2, 4, 5]);
+        assert_eq!(stack(&[5, 6]), [1, 2]);
+        assert_eq!(tables.stack_of(3).collect::<Vec<_>>(), [3], "another stack");
     }
 
     #[test]

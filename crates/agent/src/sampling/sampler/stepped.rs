@@ -19,10 +19,11 @@ impl Sampler {
     pub(super) fn step_seen(&mut self, index: usize, context_version: u64, cpu_ns: u64, node: u32) {
         let step = self.threads[index].step.as_mut();
         if let Some(step) = step.filter(|step| step.is_of(context_version)) {
-            return step.goes_on(cpu_ns, node);
+            return step.goes_on(cpu_ns, self.tables.stack_of(node));
         }
         self.tell_step(index);
-        self.threads[index].step = (context_version > 0).then(|| Step::new(context_version, cpu_ns, node));
+        let stack = self.tables.stack_of(node);
+        self.threads[index].step = (context_version > 0).then(|| Step::new(context_version, cpu_ns, stack));
     }
 
     /// Ends the thread's step. It may have lasted for the whole recording: whether a loop ran it the reader sees in its stack.
@@ -56,9 +57,10 @@ mod tests {
     use crate::sampling::steps::Step;
 
     fn step(context_version: u64, ran_ns: u64, waited_ns: u64) -> Step {
-        let mut step = Step::new(context_version, 0, 0);
-        step.goes_on(ran_ns, 0);
-        step.waited(waited_ns, 0);
+        let stack = || std::iter::once(1);
+        let mut step = Step::new(context_version, 0, stack());
+        step.goes_on(ran_ns, stack());
+        step.waited(waited_ns, 1);
         step
     }
 
