@@ -8,7 +8,7 @@ pub mod twins;
 use std::cell::LazyCell;
 
 use crate::tables::own_code::event_loop::EventLoop;
-use crate::tables::owner::{self, Owner};
+use crate::tables::owner::{self, Library, Owner};
 use crate::tables::profile::{File, FileIndex, FrameIndex, FrameKind, Home, NodeIndex, Profile};
 use crate::tables::table::TableIndex;
 
@@ -64,6 +64,16 @@ pub fn own_code_and(
     let given = is_own[..below].iter().filter(|is_own| **is_own).count();
     let deepest = own().take(given).next().or(python.first().copied());
     OwnCode { deepest, given, frames: own().collect() }
+}
+
+/// Whether a file is a library's by its path, also where it counts as the user's own because its process ran next to none of that.
+pub fn is_of_library(profile: &Profile, path: &str) -> bool {
+    Library::of(path).is_some() || owner::path_in_installed(&profile.packages, path).is_some()
+}
+
+pub fn is_frame_of_library(profile: &Profile, frame: FrameIndex) -> bool {
+    let Home::Python { file, .. } = profile.function_of(frame).home else { return false };
+    is_of_library(profile, &profile.files[file].path)
 }
 
 fn is_of_site(profile: &Profile, frame: FrameIndex) -> bool {

@@ -325,6 +325,69 @@ fn idle_threads_of_pools_wait_for_work() {
     );
 }
 
+/// Its parent runs code of libraries alone, which counts as the user's own there.
+#[test]
+fn the_parts_of_a_pool_of_celery_wait_for_work() {
+    const SITE: &str = "/v/lib/python3.13/site-packages";
+    let billiard = format!("{SITE}/billiard");
+    let thread = |number: u32, frames: &str, wait: &str| {
+        format!(
+            "thread {number} t{number}\nThread._bootstrap@/usr/lib/python3.13/threading.py:1030 > {frames} x1000 {wait}\n"
+        )
+    };
+    let naps = "clock_nanosleep[libc.so.6]";
+    let parent = [
+        format!(
+            "<module>@{SITE}/celery/bin.py:9 > synloop.<locals>._loop_cycle@{SITE}/celery/worker/loops.py:192 > Connection.drain_events@{SITE}/kombu/connection.py:399 > Transport.drain_events@{SITE}/kombu/transport/virtual/base.py:1012 > {naps} x1000 asleep\n"
+        ),
+        thread(5, &format!("TimeoutHandler.body@{billiard}/pool.py:825 > {naps}"), "asleep"),
+        thread(
+            6,
+            &format!(
+                "TaskHandler.body@{billiard}/pool.py:648 > Queue.get@/usr/lib/python3.13/queue.py:171 > sem_wait[libc.so.6]"
+            ),
+            "futex",
+        ),
+        thread(
+            7,
+            &format!(
+                "Pool._setup_queues.<locals>._poll_result@{billiard}/pool.py:1470 > _poll@{billiard}/connection.py:977 > poll[libc.so.6]"
+            ),
+            "poll",
+        ),
+        // Of a library that is in no list.
+        thread(8, &format!("Beat.run@{SITE}/beats.py:5 > sem_wait[libc.so.6]"), "futex"),
+    ];
+    let receive = format!(
+        "<module>@{SITE}/celery/bin.py:9 > Worker.workloop@{billiard}/pool.py:357 > Worker._make_recv_method.<locals>._recv@{billiard}/pool.py:506"
+    );
+    let idle =
+        format!("{receive} > SemLock.__enter__@{billiard}/synchronize.py:115 > sem_wait[libc.so.6] x1000 futex\n");
+    let mail = format!(
+        "<module>@{SITE}/celery/bin.py:9 > Worker.workloop@{billiard}/pool.py:369 > mail@tasks.py:17[4-17] > {naps} x300 asleep\n"
+    );
+    let children = format!("process 5000 3.13.0 parent=7\n{idle}{mail}mail@tasks.py:16[4-17] x20\n");
+    check(
+        &format!("{PROCESS}{}{children}", parent.concat()),
+        expect![[r#"
+        waiting: 8.00 s wall, 32.0 ms CPU (0.4 %)
+          4.7 %   480 ms  tasks.py:17 mail   asleep
+        waited for work: 9.60 s of all threads' 10.1 s, in synchronize.py:115 SemLock.__enter__ 15.8 %, base.py:1012 Transport.drain_events 15.8 % (genba tree --weight wall)
+    "#]],
+    );
+    // Who asks with the same library waits for an answer.
+    let client = format!(
+        "<module>@app.py:3[0-9] > Transport.drain_events@{SITE}/kombu/transport/virtual/base.py:1012 > {naps} x1000 asleep\n"
+    );
+    check(
+        &format!("{PROCESS}{client}app.py@app.py:4[0-9] x20\n"),
+        expect![[r#"
+        waiting: 1.63 s wall, 32.0 ms CPU (2.0 %)
+         98.0 %   1.60 s  app.py:3 <module>   asleep
+    "#]],
+    );
+}
+
 #[test]
 fn by_wall_time_the_wait_for_work_is_the_last_row() {
     let reading = Reading::of(profile(&notation::recording(&waiting_server()), &Additions::default()));

@@ -11,9 +11,9 @@ use crate::rules::verdict::thresholds::{SAMPLES_MIN, TIME_NS_MIN};
 use crate::rules::waits::pauses::recorded_ns;
 use crate::rules::waits::short::ShortWaits;
 use crate::tables::own_code::event_loop::EventLoop;
-use crate::tables::own_code::own_code;
-use crate::tables::owner::path_in_installed;
-use crate::tables::profile::{FrameKind, Function, Home, Node, NodeIndex, Profile, SampleGroup};
+use crate::tables::own_code::{is_frame_of_library, is_of_library, own_code};
+use crate::tables::owner::{Owner, is_typed, path_in_installed};
+use crate::tables::profile::{File, FrameIndex, FrameKind, Function, Home, Node, NodeIndex, Profile, SampleGroup};
 use crate::tables::table::TableIndex;
 use crate::words::figures::share;
 use genba_format::state::State;
@@ -22,14 +22,19 @@ use genba_format::state::State;
 type Functions = (&'static str, &'static [&'static str]);
 
 /// What these wait for is whatever their caller waits for.
-const HELPERS: [&str; 8] = [
+const HELPERS: [&str; 13] = [
     "/selectors.py",
     "/threading.py",
     "/queue.py",
     "/multiprocessing/connection.py",
     "/multiprocessing/queues.py",
     "/multiprocessing/synchronize.py",
+    "/billiard/connection.py",
+    "/billiard/queues.py",
+    "/billiard/synchronize.py",
     "/grpc/_common.py",
+    "/kombu/connection.py",
+    "/kombu/transport/virtual/base.py",
     "/kombu/utils/eventio.py",
 ];
 
@@ -43,7 +48,7 @@ const PARENTS: [Functions; 2] = [
 ];
 
 /// Loops that wait for nothing but work.
-const LOOPS: [Functions; 23] = [
+const LOOPS: [Functions; 26] = [
     ("/socket.py", &["socket.accept"]),
     ("/socketserver.py", &["BaseServer.serve_forever"]),
     ("/concurrent/futures/thread.py", &["_worker"]),
@@ -66,6 +71,22 @@ const LOOPS: [Functions; 23] = [
     ("/werkzeug/_reloader.py", &["ReloaderLoop.run", "WatchdogReloaderLoop.run"]),
     ("/django/utils/autoreload.py", &["StatReloader.tick", "WatchmanReloader.tick"]),
     ("/kombu/asynchronous/hub.py", &["Hub.create_loop"]),
+    ("/celery/worker/loops.py", &["synloop", "synloop.<locals>._loop_cycle"]),
+    ("/celery/utils/timer2.py", &["Timer.run", "Timer._next_entry"]),
+    // Celery's own `multiprocessing`.
+    (
+        "/billiard/pool.py",
+        &[
+            "Worker._make_recv_method.<locals>._recv",
+            "Worker._make_protected_receive.<locals>.receive",
+            "Supervisor.body",
+            "TaskHandler.body",
+            "TimeoutHandler.body",
+            "ResultHandler.body",
+            "ResultHandler._process_result",
+            "Pool._setup_queues.<locals>._poll_result",
+        ],
+    ),
     // Its workers are asked whether they live, and wait for that question in a thread of their own.
     (
         "/uvicorn/supervisors/multiprocess.py",
@@ -83,9 +104,10 @@ const WORKERS: [(Functions, &str); 2] = [
 ];
 
 /// A pool calls its tasks in them, so a thread below them is not idle, whosever code it is in.
-const TASKS: [Functions; 3] = [
+const TASKS: [Functions; 4] = [
     ("/concurrent/futures/thread.py", &["_WorkItem.run"]),
     ("/multiprocessing/pool.py", &["mapstar", "starmapstar"]),
+    ("/billiard/pool.py", &["mapstar", "starmapstar"]),
     ("/trio/_core/_thread_cache.py", &["WorkerThread._handle_job"]),
 ];
 
@@ -196,6 +218,7 @@ impl ForWork {
     /// Without that decision: of a part of a recording, too. `is_server`: as the whole recording tells.
     pub fn of(profile: &Profile, short_waits: &ShortWaits, is_server: bool) -> ForWork {
         let event_loop = EventLoop::of(profile);
+        let has_users_code = has_users_code(profile);
         let sums = Sums { working_ns: short_waits.working_ns(), ..Sums::default() };
         let mut found = ForWork { is_server, stacks: HashMap::default(), sums };
         let add = |sum: &mut u64, part: u64| *sum = sum.saturating_add(part);
@@ -206,7 +229,7 @@ impl ForWork {
             let short = short_waits.of_group(index).map(|wait| (wait.state, wait.wall_ns));
             let whole = group.state.is_waiting().then_some((group.state, group.wall_ns));
             for (state, wall_ns) in short.into_iter().chain(whole) {
-                let stack = || awaits(profile, &event_loop, group.node, is_server);
+                let stack = || awaits(profile, &event_loop, group.node, is_server, has_users_code);
                 found.stacks.entry(group.node).or_insert_with(stack);
                 match found.is(profile, group, state) {
                     true => add(&mut found.sums.for_work_ns, wall_ns),
@@ -255,8 +278,16 @@ fn is_server(profile: &Profile) -> bool {
 }
 
 /// Decided by the innermost Python function that is none of the helpers.
-fn awaits(profile: &Profile, event_loop: &EventLoop, leaf: Option<NodeIndex>, is_server: bool) -> Awaits {
+fn awaits(
+    profile: &Profile,
+    event_loop: &EventLoop,
+    leaf: Option<NodeIndex>,
+    is_server: bool,
+    has_users_code: bool,
+) -> Awaits {
     let own = own_code(profile, event_loop, leaf);
+    // Where a process ran next to none of the user's code, its libraries count as that. Of a pool's parent they are not what was asked for.
+    let is_users = |frame: &FrameIndex| !has_users_code || !is_frame_of_library(profile, *frame);
     let mut python = profile.stack(leaf).filter(|frame| profile.frames[*frame].kind == FrameKind::Python);
     let (mut is_for_child, mut is_selecting) = (false, false);
     // The file of the function that this one called.
@@ -284,9 +315,15 @@ fn awaits(profile: &Profile, event_loop: &EventLoop, leaf: Option<NodeIndex>, is
     match waits {
         Some(waits @ (Awaits::Work | Awaits::Event)) => waits,
         _ if own.deepest.is_none() => Awaits::Native,
-        _ if own.frames.is_empty() && !is_task(profile, leaf) => Awaits::Call,
+        _ if !own.frames.iter().any(is_users) && !is_task(profile, leaf) => Awaits::Call,
         _ => Awaits::SomethingElse,
     }
+}
+
+/// Whether some process ran code that no library counts for.
+fn has_users_code(profile: &Profile) -> bool {
+    let own = |file: &File| file.owner == Owner::User && (is_typed(&file.path) || file.path.ends_with(".py"));
+    profile.files.iter().any(|file| own(file) && !is_of_library(profile, &file.path))
 }
 
 /// A folder of the user's may have any name.
