@@ -3,6 +3,7 @@
 //! verdict, the rows below it are the same.
 //! Over twelve files: each has one noun of a verdict.
 
+mod alone;
 mod blocks;
 mod copies;
 mod facts;

@@ -198,6 +198,24 @@ fn naps(stack: &str, times: usize, samples: u32, length: &str) -> String {
     format!("{stack} > clock_nanosleep[libc.so.6] x{samples} asleep\nstep {length}\n").repeat(times)
 }
 
+/// The heartbeat of a notebook's client: no other task is kept from that loop.
+#[test]
+fn a_library_that_waits_in_a_loop_of_its_own_blocks_none() {
+    const WAITS: &str = "HBChannel._async_run@/v/lib/python3.13/site-packages/jupyter_client/channels.py:145";
+    let beat = |thread: &str, stack: &str| {
+        format!("{PROCESS}main@app.py:2[4-9] x9\n{thread}{}", naps(stack, 1, 1200, "1900ms"))
+    };
+    let (own, other) =
+        ("thread 8 beat\n", format!("{} x1\n", task("Pump.run@/v/lib/python3.13/site-packages/pump.py:3")));
+    assert_eq!(told(&beat(own, &task(WAITS))), NOTHING);
+    // In the main thread, where the loop has more to run, below code of the user's, or at work.
+    assert_eq!(told(&beat("", &task(WAITS))).len(), 1);
+    assert_eq!(told(&beat(&format!("{own}{other}"), &task(WAITS))).len(), 1);
+    assert_eq!(told(&beat(own, &task(&format!("answer@app.py:3[4-9] > {WAITS}")))).len(), 1);
+    let works = format!("{PROCESS}main@app.py:2[4-9] x9\n{own}{} x60\nstep 90ms\n", task(WAITS));
+    assert_eq!(told(&works).len(), 1);
+}
+
 const NOTHING: [&str; 0] = [];
 const LOOP_WAITS: &str = "<module>@app.py:30[4-9] > run_forever@/usr/lib/python3.13/asyncio/base_events.py:600 > select_epoll_poll[libpython3.13.so]";
 

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use super::alone::Alone;
 use super::thresholds::BLOCKS_NS_MIN;
 use crate::tables::own_code::event_loop::EventLoop;
 use crate::tables::own_code::own_code;
-use crate::tables::profile::{FrameIndex, NodeIndex, Profile, SampleGroup};
+use crate::tables::profile::{FrameIndex, FunctionIndex, NodeIndex, Profile, SampleGroup};
 use genba_format::state::State;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,11 +41,12 @@ impl Blocks {
         let long = || profile.steps.iter().filter(|step| step.length_ns >= BLOCKS_NS_MIN);
         long().next()?;
         let event_loop = EventLoop::of(profile);
+        let alone = Alone::of(profile, &event_loop);
         let mut steps = Vec::new();
-        for step in long() {
+        for step in long().filter(|step| !alone.is(step)) {
             steps.extend(Given::of(profile, &event_loop, step.node).map(|given| (step.length_ns, given)));
         }
-        let callback_of = |given: &Given| profile.frames[given.callback].function;
+        let callback_of = |given: &Given| given.function(profile);
         let (callback, in_steps_ns) = heaviest(steps.iter().map(|(ns, given)| (callback_of(given), *ns)))?;
         let is_in_it = |given: &Given| callback_of(given) == callback;
         let in_it = steps.iter().filter(|(_, given)| is_in_it(given));
@@ -109,6 +111,11 @@ impl Given {
         let outermost_own = own.given.checked_sub(1).and_then(|last| own.frames.get(last).copied());
         let callback = outermost_own.or_else(|| profile.stack(leaf).nth(given.checked_sub(1)?))?;
         Some(Given { place: own.deepest.unwrap_or(callback), callback })
+    }
+
+    /// What the loop began with.
+    pub fn function(self, profile: &Profile) -> FunctionIndex {
+        profile.frames[self.callback].function
     }
 
     /// Whether the two are calls in the same function, and the loop began with the same one.

@@ -4,6 +4,7 @@
 use foldhash::HashMap;
 use std::collections::BTreeMap;
 
+use super::alone::Alone;
 use super::blocks::{Blocks, Elsewhere, Given, heaviest};
 use super::thresholds::{BLOCKS_NS_MIN, SHORT_BLOCK_NS_MIN, SHORT_BLOCKS_MIN};
 use crate::tables::own_code::event_loop::EventLoop;
@@ -24,7 +25,8 @@ impl ShortBlocks {
         short().next()?;
         let (event_loop, threads) = (EventLoop::of(profile), Threads::of(profile));
         let mut by_thread: BTreeMap<ThreadIndex, Vec<(u64, Given)>> = BTreeMap::new();
-        for step in short().filter(|step| threads.is_wait(step)) {
+        let alone = Alone::of(profile, &event_loop);
+        for step in short().filter(|step| threads.is_wait(step) && !alone.is(step)) {
             let given = Given::of(profile, &event_loop, step.node);
             by_thread.entry(step.thread).or_default().extend(given.map(|given| (step.length_ns, given)));
         }
