@@ -51,6 +51,7 @@ pub fn each(profile: &Profile, weight: Weight) -> Vec<Warning> {
     }
     warnings.extend(without_end(profile));
     warnings.extend(stopped_early(profile));
+    warnings.extend(ended_workers(profile));
     for process in profile.processes.iter().filter(|process| process.blocks_lost > 0) {
         let blocks = counted(process.blocks_lost, "block", "blocks");
         let what = format!("{}: {blocks} lost, the samples in them are missing here", name(process));
@@ -212,7 +213,7 @@ fn is_cut(profile: &Profile, process: &Process) -> bool {
 
 /// Processes without an end block, and how long before the end of the run their last block ends, if that is known and long.
 fn missing_ends(profile: &Profile) -> impl Iterator<Item = (&Process, Option<u64>)> {
-    profile.without_end().filter_map(|process| {
+    profile.without_end().filter(|process| !is_ended_worker(profile, process)).filter_map(|process| {
         let last_ns = process.start_ns.saturating_add(process.wall_ns);
         let before_ns = process.run_ended_ns.map(|ended_ns| ended_ns.saturating_sub(last_ns));
         let before_ns = before_ns.filter(|before_ns| *before_ns > LAST_BLOCK_NS_MAX);
@@ -220,7 +221,29 @@ fn missing_ends(profile: &Profile) -> impl Iterator<Item = (&Process, Option<u64
     })
 }
 
-/// One sentence for all of them: a pool's workers are often ended by a signal.
+/// A worker whose parent went on: what keeps blocks from the file keeps those of the parent from it, too.
+fn is_ended_worker(profile: &Profile, process: &Process) -> bool {
+    let is_of_server = |word: &String| word.starts_with("from multiprocessing.forkserver import ");
+    let is_spawned = process.argv.iter().any(|word| word == "--multiprocessing-fork");
+    let is_worker = is_spawned || process.is_forked && process.argv.iter().any(is_of_server);
+    is_worker && process.parent.is_some_and(|parent| profile.processes[parent].ended.is_some())
+}
+
+fn ended_workers(profile: &Profile) -> Option<Warning> {
+    let workers = profile.without_end().filter(|process| is_ended_worker(profile, process));
+    let names: Vec<String> = workers.map(name).collect();
+    let who = first_few(&names, ", ")?;
+    let (has, worker) = match names.len() {
+        1 => ("has", "a worker"),
+        _ => ("have", "workers"),
+    };
+    let what = format!(
+        "{who} {has} no end in this recording: {worker} of multiprocessing that the program ended, or killed; the last quarter of a second may be missing"
+    );
+    Some(Warning::new(what, "p.close() and p.join() before the end of `with` let a pool's workers end by themselves"))
+}
+
+/// One sentence for all of them.
 fn without_end(profile: &Profile) -> Option<Warning> {
     let names: Vec<String> =
         missing_ends(profile).filter(|(_, before_ns)| before_ns.is_none()).map(|(process, _)| name(process)).collect();
@@ -433,19 +456,21 @@ fn coverage(profile: &Profile) -> Option<Warning> {
 
 /// The end of a thread or of a process leaves less in no sample: a few intervals of the slowest rate that the budget chooses.
 const UNSEEN_AT_AN_END_NS_MAX: u64 = 100_000_000;
-/// A longer run of more processes than these probably starts more of them, too.
-const FEW_PROCESSES_MAX: u64 = 8;
+/// A longer run of more short processes than these probably starts more of them, too.
+const FEW_PROCESSES_MAX: usize = 8;
+/// Starts and ends take little of a process that lives longer.
+const SHORT_LIFE_NS_MAX: u64 = 1_000_000_000;
 
 /// Against CPU that is in no sample, for a cause that no other words name. Starts and ends take no more of a longer run.
 fn against_unseen(profile: &Profile, clocks: &Clocks) -> &'static str {
     if let Some(remedy) = against_a_lasting_refusal(profile) {
         return remedy;
     }
-    let recorded = profile.processes.iter().filter(|process| process.refused.is_none()).count() as u64;
-    if recorded > FEW_PROCESSES_MAX {
+    let recorded = || profile.processes.iter().filter(|process| process.refused.is_none());
+    if recorded().filter(|process| process.wall_ns < SHORT_LIFE_NS_MAX).count() > FEW_PROCESSES_MAX {
         return "make fewer processes that live longer, such as a pool";
     }
-    let ends = recorded + profile.threads.len() as u64;
+    let ends = recorded().count() as u64 + profile.threads.len() as u64;
     let since_loaded_ns = clocks.cpu_not_sampled_ns.saturating_sub(clocks.cpu_before_ns);
     match since_loaded_ns <= clocks.cpu_before_ns.max(ends.saturating_mul(UNSEEN_AT_AN_END_NS_MAX)) {
         true => "try a longer run, which has less of it",

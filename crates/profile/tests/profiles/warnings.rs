@@ -509,6 +509,25 @@ fn a_remedy_is_against_the_cause() {
     assert_eq!(remedy(&with_mark(MarkKind::Stopped, no_memory), no_memory), "raise the limit (ulimit -v)");
 }
 
+/// The end of `with Pool() as p` does not wait for them.
+#[test]
+fn workers_that_a_pool_ended_are_one_warning_with_what_lets_them_end() {
+    let worker = |pid: u32| {
+        let argv = "python+-c+from+multiprocessing.spawn+import+spawn_main+--multiprocessing-fork";
+        format!("process {pid} 3.13.0 parent=7 argv={argv}\n no end\n f@a.py:1 x1000\n")
+    };
+    let workers = worker(8) + &worker(9);
+    check(
+        &format!("process 7 3.13.0 argv=python+app.py\n f@a.py:1 x1000\n{workers}"),
+        expect![[r#"
+        process 8 (CPython 3.13.0), process 9 (CPython 3.13.0) have no end in this recording: workers of multiprocessing that the program ended, or killed; the last quarter of a second may be missing; p.close() and p.join() before the end of `with` let a pool's workers end by themselves
+    "#]],
+    );
+    // Nothing tells that the program ended them.
+    let alone = profile(&notation::recording(&worker(8)), &Additions::default());
+    assert!(warnings(&alone, Weight::Cpu).join("\n").contains("killed, or still running"));
+}
+
 #[test]
 fn a_longer_run_is_the_remedy_only_where_it_helps() {
     let of =
@@ -518,9 +537,12 @@ fn a_longer_run_is_the_remedy_only_where_it_helps() {
     assert_eq!(one("unsampled 900ms"), "genba doctor says what hinders genba here");
     let taken = "leave SIGURG to genba: take the program's handler for it out";
     assert_eq!(one("refused signal·taken 100\n unsampled 40ms"), taken);
-    let processes: Vec<String> =
-        (7..16).map(|pid| format!("process {pid} 3.13.0\n f@a.py:1 x1000\n unsampled 40ms\n")).collect();
-    assert_eq!(of(&processes.concat(), "samples cover"), "make fewer processes that live longer, such as a pool");
+    let processes = |samples: u32, unsampled: &str| -> String {
+        let one = |pid: u32| format!("process {pid} 3.13.0\n f@a.py:1 x{samples}\n unsampled {unsampled}\n");
+        (7..16).map(one).collect()
+    };
+    assert_eq!(of(&processes(200, "8ms"), "samples cover"), "make fewer processes that live longer, such as a pool");
+    assert_eq!(of(&processes(1000, "40ms"), "samples cover"), "try a longer run, which has less of it", "a pool's");
     assert_eq!(of("process 7 3.13.0\n refused signal·taken 12", "none of 12 ticks"), taken);
     let no_proc = "process 7 3.13.0 refused=there+is+no+/proc+here";
     assert_eq!(of(no_proc, "recorded none of the processes"), "mount /proc there");
