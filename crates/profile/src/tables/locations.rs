@@ -17,6 +17,20 @@ pub struct ByteColumns {
     pub end: u32,
 }
 
+impl Location {
+    /// What tells the expressions of a line apart. They count from 1, as editors do.
+    #[must_use]
+    pub fn columns_in_words(&self) -> Option<String> {
+        let columns = self.byte_columns?;
+        let (first, last) = (columns.start + 1, columns.end);
+        Some(match self.end_line {
+            end_line if end_line > self.line => format!("column {first} to line {end_line}, column {last}"),
+            _ if last <= first => format!("column {first}"),
+            _ => format!("columns {first} to {last}"),
+        })
+    }
+}
+
 /// A decoded table: one entry for each run of code units (two bytes each), in order.
 #[derive(Debug, Default)]
 pub struct Locations {

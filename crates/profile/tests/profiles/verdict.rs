@@ -31,10 +31,10 @@ fn one_line_from_two_fifths() {
     check(
         &line(30, 10),
         expect![[r#"
-        one line: 40.0 % of 160 ms CPU is app.py:100 hot, in 2 expressions
-         30.0 %  48.0 ms  app.py:100 hot
-         10.0 %  16.0 ms  app.py:100 hot.<locals>.<genexpr>
-    "#]],
+            one line: 40.0 % of 160 ms CPU is app.py:100 hot, in 2 expressions
+             30.0 %  48.0 ms  app.py:100 hot (columns 5 to 9)
+             10.0 %  16.0 ms  app.py:100 hot.<locals>.<genexpr> (columns 13 to 20)
+        "#]],
     );
     check(
         &line(30, 9),

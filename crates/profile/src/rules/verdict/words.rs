@@ -233,7 +233,7 @@ impl Words<'_> {
                 return Line::text(format!("and {part} % is ")).then(self.at(&place.at));
             }
             // The line is in the first line already.
-            (Reason::OneLine { .. }, &At::Expression(Some(frame))) => self.text(frame),
+            (Reason::OneLine { .. }, &At::Expression(Some(frame))) => self.text(frame).or_else(|| self.columns(frame)),
             _ => None,
         };
         Line::text(format!("{part:>5} %  {:>7}  ", duration(place.part_ns)))
@@ -454,6 +454,12 @@ impl Words<'_> {
     fn text(&self, frame: FrameIndex) -> Option<Line> {
         let expression = &self.profile.frames[frame].expression;
         expression.as_ref().map_or_else(|| self.line(frame), |expression| source(&expression.text))
+    }
+
+    /// `slow.py:6 before (columns 9 to 18)`, of an expression whose text is not known.
+    fn columns(&self, frame: FrameIndex) -> Option<Line> {
+        let columns = self.profile.frames[frame].location?.columns_in_words()?;
+        Some(self.name(Some(frame)).and(format!(" ({columns})")))
     }
 
     /// None where the source is not known.

@@ -10,6 +10,7 @@ use crate::rules::phase::Phase;
 use crate::rules::reading::Reading;
 use crate::rules::weight::Weight;
 use crate::tables::file_names::FileNames;
+use crate::tables::locations::Location;
 use crate::tables::owner::Owner;
 use crate::tables::profile::{Function, Home, Profile, SampleGroup};
 use crate::tables::table::TableIndex;
@@ -370,17 +371,9 @@ pub(super) fn without_text(profile: &Profile, subject: &Subject) -> Option<Strin
     (!words.is_empty()).then(|| words.join("; "))
 }
 
-/// What tells the expressions of a line apart. They count from 1, as editors do.
 fn columns(subject: &Subject) -> Option<String> {
-    let columns = subject.byte_columns?;
-    let (first, last) = (columns.start + 1, columns.end);
-    Some(match subject.end_line {
-        Some(end_line) if subject.line.is_some_and(|line| end_line > line) => {
-            format!("column {first} to line {end_line}, column {last}")
-        }
-        _ if last <= first => format!("column {first}"),
-        _ => format!("columns {first} to {last}"),
-    })
+    let (line, end_line) = (subject.line.unwrap_or_default(), subject.end_line.or(subject.line).unwrap_or_default());
+    Location { line, end_line, byte_columns: subject.byte_columns }.columns_in_words()
 }
 
 fn folded(report: &Report) -> Option<String> {
