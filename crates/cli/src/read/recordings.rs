@@ -34,6 +34,10 @@ impl RecordingArguments {
     }
 
     /// Of what was named as recordings: source of Python, by its name, and the rest.
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
     pub fn sources_and_others(&self) -> (Vec<&Path>, Vec<&Path>) {
         let is_source = |path: &&Path| path.extension().is_some_and(|ending| ending == "py");
         self.files.iter().map(PathBuf::as_path).partition(is_source)

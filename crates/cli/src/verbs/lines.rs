@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use genba_profile::glob::Glob;
 use genba_profile::lines::{self, Options, json, markdown, text};
-use genba_profile::profile::Profile;
+use genba_profile::profile::{Home, Profile};
 use genba_profile::shell;
 use genba_profile::warnings::warnings;
 use regex::Regex;
@@ -126,11 +126,29 @@ fn source_named(arguments: &Arguments) -> Option<Failure> {
     Some(failure.detail("it is Python source").hint(format!("genba lines --file {name}{others}")))
 }
 
+/// The command that shows functions of the name that are in code of others. None: there are none.
+fn elsewhere(profile: &Profile, arguments: &Arguments) -> Option<String> {
+    let function = arguments.function.as_ref()?;
+    let homes = profile.functions.iter().filter(|row| function.is_match(&row.name)).filter_map(|row| match row.home {
+        Home::Python { file, .. } => Some(profile.files[file].path.as_str()),
+        Home::C { .. } | Home::Mark => None,
+    });
+    // Brackets and stars would be a pattern's own.
+    let mut names =
+        homes.map(|path| path.rsplit('/').next().unwrap_or(path)).filter(|name| !name.contains(['*', '?', '[']));
+    let file = names.next()?;
+    let recordings: String =
+        arguments.recordings.files().iter().map(|path| format!(" {}", shell::path(path))).collect();
+    Some(format!("genba lines --function {} --file {}{recordings}", shell::word(function.as_str()), shell::word(file)))
+}
+
 fn nothing_fits(profile: &Profile, arguments: &Arguments) -> Failure {
     let Some(source) = &arguments.source else {
         let function = arguments.function.as_ref().map(Regex::as_str).unwrap_or_default();
-        return Failure::no(format!("no function of your own code with samples matches `{function}`"))
-            .hint("genba report --by function --limit 0 shows the names; --file GLOB shows libraries too");
+        let hint = elsewhere(profile, arguments).unwrap_or_else(|| {
+            "genba report --by function --limit 0 shows the names; --file GLOB shows libraries too".to_owned()
+        });
+        return Failure::no(format!("no function of your own code with samples matches `{function}`")).hint(hint);
     };
     if profile.files.iter().any(|file| source.matches_end_of_path(&file.path)) {
         return Failure::no(format!("no function with samples matches in `{}`", source.as_str()))

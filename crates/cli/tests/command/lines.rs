@@ -77,6 +77,23 @@ fn the_width_is_that_of_columns_and_100_in_a_pipe() {
 }
 
 #[test]
+fn a_function_in_code_of_others_is_answered_with_the_command_that_shows_it() {
+    let sandbox = Sandbox::new("lines-elsewhere");
+    let recording = "process 7 3.13.0 cwd=/app\nmain@app.py:3 > anon@<string>:2[4-9] x500";
+    sandbox.file("work/made.genba", &notation::bytes(recording));
+    sandbox.check(
+        "lines made.genba --function ^anon$",
+        expect![[r#"
+        exit code 1
+        stdout
+        stderr
+          error: no function of your own code with samples matches `^anon$`
+          hint: genba lines --function '^anon$' --file '<string>' made.genba
+    "#]],
+    );
+}
+
+#[test]
 fn what_is_asked_for_and_not_there_ends_with_1() {
     let sandbox = with_slices("lines-nothing");
     sandbox.check(
