@@ -266,6 +266,8 @@ mod tests {
         assert_eq!(hint("report", "-s", "-s total").as_deref(), Some("genba report --sort total"));
         assert_eq!(hint("run", "-F", "-F 99 app.py").as_deref(), Some("genba run --rate 99 app.py"));
         assert_eq!(hint("run", "-F", "-F app.py").as_deref(), Some("genba report --by function"));
+        assert_eq!(hint("run", "--limit", "--limit 3 app.py").as_deref(), Some("genba report --limit 3"));
+        assert_eq!(hint("run", "--function", "--function f app.py").as_deref(), Some("genba lines --function REGEX"));
     }
 
     #[test]

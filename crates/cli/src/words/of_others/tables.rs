@@ -154,8 +154,26 @@ pub const OPTIONS: &[Instead] = &[
     },
     Instead {
         of: RECORDS,
+        words: &["--limit"],
+        why: "that is asked of the recording, by `report` or `lines`",
+        hint: "genba report --limit 3",
+    },
+    Instead {
+        of: RECORDS,
+        words: &["--function"],
+        why: "that is asked of the recording, by `lines`",
+        hint: "genba lines --function REGEX",
+    },
+    Instead {
+        of: RECORDS,
+        words: &["--lines", "--line"],
+        why: "that is asked of the recording, by `report` or `lines`",
+        hint: "genba report --by line",
+    },
+    Instead {
+        of: RECORDS,
         // py-spy's -F; perf's has a number.
-        words: &["--by", "--limit", "--function", "-F", "--lines", "--line"],
+        words: &["--by", "-F"],
         why: "that is asked of the recording, by `report` or `lines`",
         hint: "genba report --by function",
     },
