@@ -14,6 +14,8 @@ const OWNER_GENERATOR: u8 = 1;
 const OWNER_SHIM_MIN: u8 = 3;
 /// Two C locals of one run of the eval loop lie closer than this.
 const SAME_RUN_BYTES_MAX: u64 = 4096;
+/// Of a chunk of the data stack; its first word is the chunk before.
+const CHUNK_SIZE: u64 = 8;
 
 /// Where the walk writes.
 pub struct Frames<'a> {
@@ -253,7 +255,8 @@ fn previous_cframe<M: Memory>(memory: &M, layout: &Layout, cframe: Address) -> R
 }
 
 /// Whether `frame` can be the current frame of the newest run of the eval loop: it is alive, and the frames of that run
-/// end at the run's own first frame, behind which the frame of the run before lies.
+/// end at the run's own first frame, behind which the frame of the run before lies. Of a run with more frames than are
+/// looked at, all of these lie above the frame of the run before.
 fn begun<M: Memory>(
     memory: &M,
     layout: &Layout,
@@ -266,7 +269,7 @@ fn begun<M: Memory>(
         return Ok(false);
     }
     let (chunk, top, limit) = (memory.word(datastack)?, memory.word(datastack.at(8))?, memory.word(datastack.at(16))?);
-    let mut current = frame;
+    let (mut current, mut lowest) = (frame, None);
     for _ in 0..PYTHON_MAX {
         let owner = memory.byte(current.at(layout.frames.owner))?;
         let previous = memory.address(current.at(layout.frames.previous))?;
@@ -281,18 +284,54 @@ fn begun<M: Memory>(
             if memory.byte(Address(current.0.wrapping_sub(5)))? != 0 {
                 return Ok(false);
             }
-        } else if current.0 >= chunk && current.0 < limit && current.0 >= top {
-            return Ok(false);
+        } else {
+            if current.0 >= chunk && current.0 < limit && current.0 >= top {
+                return Ok(false);
+            }
+            lowest = Some(current);
         }
         if let Some(is_entry) = layout.frames.is_entry
             && memory.byte(current.at(is_entry))? & 1 == 1
         {
             return Ok(previous == frame_before);
         }
-        if previous.is_null() {
+        if previous.is_null() || previous == frame_before {
             return Ok(false);
         }
         current = previous;
+    }
+    match (lowest, on_datastack(memory, layout, frame_before)?) {
+        (Some(lowest), Some(before)) => is_above(memory, datastack, lowest, before),
+        // No run has so many generators' frames by chance, and below the first run there is none.
+        _ => Ok(true),
+    }
+}
+
+/// The first frame from this one on that lies on the data stack: a generator's lies in the generator.
+fn on_datastack<M: Memory>(memory: &M, layout: &Layout, mut frame: Address) -> Result<Option<Address>, Fault> {
+    for _ in 0..PYTHON_MAX {
+        if frame.is_null() || memory.byte(frame.at(layout.frames.owner))? == OWNER_THREAD {
+            return Ok(Some(frame).filter(|frame| !frame.is_null()));
+        }
+        frame = memory.address(frame.at(layout.frames.previous))?;
+    }
+    Ok(None)
+}
+
+/// Whether `upper` lies above `lower` on the data stack: in a newer chunk, or behind it in the same. False, too: neither lies there.
+fn is_above<M: Memory>(memory: &M, datastack: Address, upper: Address, lower: Address) -> Result<bool, Fault> {
+    let mut chunk = memory.address(datastack)?;
+    // I-07: a frame more needs no more than a chunk more.
+    for _ in 0..PYTHON_MAX {
+        if chunk.is_null() {
+            break;
+        }
+        let end = chunk.0.saturating_add(memory.word(chunk.at(CHUNK_SIZE))?);
+        let [has_upper, has_lower] = [upper, lower].map(|frame| (chunk.0..end).contains(&frame.0));
+        if has_upper || has_lower {
+            return Ok(has_upper && (!has_lower || upper.0 > lower.0));
+        }
+        chunk = memory.address(chunk)?;
     }
     Ok(false)
 }
@@ -300,7 +339,6 @@ fn begun<M: Memory>(
 /// Whether `frame` would lie on the thread's data stack, but there is none at that place. While greenlets change places, the C stack of the one
 /// that comes lies where the run of the one that goes had its C local, and may hold an old one of its own there.
 fn is_popped<M: Memory>(memory: &M, layout: &Layout, datastack: Address, frame: Address) -> Result<bool, Fault> {
-    const SIZE_BYTES: u64 = 8;
     if frame.is_null() || memory.byte(frame.at(layout.frames.owner))? != OWNER_THREAD {
         return Ok(false);
     }
@@ -312,7 +350,7 @@ fn is_popped<M: Memory>(memory: &M, layout: &Layout, datastack: Address, frame: 
     // A frame that is being made may have a chunk of its own before it is the current one.
     let previous = memory.address(chunk)?;
     let is_before = !previous.is_null()
-        && (previous.0..previous.0.saturating_add(memory.word(previous.at(SIZE_BYTES))?)).contains(&frame.0);
+        && (previous.0..previous.0.saturating_add(memory.word(previous.at(CHUNK_SIZE))?)).contains(&frame.0);
     Ok(!is_before)
 }
 

@@ -1,5 +1,6 @@
 //! CPython's structures in memory that no interpreter has: images of living programs, which need the feature `std`, and made-up words.
 
+mod begun;
 mod beyond;
 #[cfg(feature = "std")]
 mod forked;
