@@ -5,7 +5,7 @@ use genba_format::measure::Totals;
 
 use crate::rules::verdict::not_followed;
 use crate::rules::warnings::name;
-use crate::tables::profile::{Process, Profile};
+use crate::tables::profile::{Clocks, Process, Profile};
 use crate::words::figures::{count, counted, duration, size};
 
 pub fn text(profile: &Profile, shown: &str, bytes: u64, blocks: u64) -> String {
@@ -20,8 +20,8 @@ pub fn text(profile: &Profile, shown: &str, bytes: u64, blocks: u64) -> String {
     let blocks = counted(blocks, "block", "blocks");
     let processes = counted(profile.processes.len() as u64, "process", "processes");
     let mut page = format!("{shown}: {}, {blocks}, {processes}\n", size(bytes));
-    for process in profile.processes.iter() {
-        page += &of_process(process);
+    for (index, process) in profile.processes.enumerate() {
+        page += &of_process(process, profile.clocks_of(index));
     }
     if let Some(words) = not_followed::words(&profile.not_followed) {
         page += &format!("{words}\n");
@@ -29,7 +29,7 @@ pub fn text(profile: &Profile, shown: &str, bytes: u64, blocks: u64) -> String {
     page
 }
 
-fn of_process(process: &Process) -> String {
+fn of_process(process: &Process, clocks: Clocks) -> String {
     let mut page = format!("{}: {}", name(process), counted(process.blocks, "block", "blocks"));
     if process.blocks_lost > 0 {
         page += &format!(", {} lost", count(process.blocks_lost));
@@ -41,8 +41,7 @@ fn of_process(process: &Process) -> String {
     if let Some(why) = &process.refused {
         return page + &format!("  not sampled: {why}\n");
     }
-    page += &format!("  {}\n  {}\n", process.accounting.words(), process.clocks.words());
-    let clocks = process.clocks;
+    page += &format!("  {}\n  {}\n", process.accounting.words(), clocks.words());
     if clocks.cpu_lost_ns > 0 {
         page += &format!("  lost: {} of the sampled CPU, with its blocks\n", duration(clocks.cpu_lost_ns));
     }

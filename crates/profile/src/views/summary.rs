@@ -36,23 +36,29 @@ impl Profile {
         sum
     }
 
-    /// Clocks of all processes. What an image before an `exec` used is in its successor's clock too, and counted once.
+    /// Clocks of all processes.
     pub fn clocks(&self) -> Clocks {
         let mut sum = Clocks::default();
-        for process in self.processes.iter() {
-            let clocks = process.clocks;
-            let twice_ns = match process.exec_of {
-                Some(earlier) => self.processes[earlier].clocks.cpu_ns.min(clocks.cpu_not_sampled_ns),
-                None => 0,
-            };
-            sum.add(&Clocks {
-                cpu_ns: clocks.cpu_ns.saturating_sub(twice_ns),
-                cpu_not_sampled_ns: clocks.cpu_not_sampled_ns - twice_ns,
-                cpu_before_ns: clocks.cpu_before_ns.saturating_sub(twice_ns),
-                ..clocks
-            });
+        for position in 0..self.processes.len() {
+            sum.add(&self.clocks_of(ProcessIndex::new(position)));
         }
         sum
+    }
+
+    /// Clocks of one process. What an image before an `exec` used goes on in its successor's clock, and is the earlier one's alone.
+    pub fn clocks_of(&self, process: ProcessIndex) -> Clocks {
+        let process = &self.processes[process];
+        let clocks = process.clocks;
+        let twice_ns = match process.exec_of {
+            Some(earlier) => self.processes[earlier].clocks.cpu_ns.min(clocks.cpu_not_sampled_ns),
+            None => 0,
+        };
+        Clocks {
+            cpu_ns: clocks.cpu_ns.saturating_sub(twice_ns),
+            cpu_not_sampled_ns: clocks.cpu_not_sampled_ns - twice_ns,
+            cpu_before_ns: clocks.cpu_before_ns.saturating_sub(twice_ns),
+            ..clocks
+        }
     }
 
     /// None: recorded without `--mem`. The mean weighs each value by how long it held.

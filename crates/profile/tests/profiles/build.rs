@@ -6,8 +6,10 @@ use genba_format::{LostBlocks, ReadBlock, Recording, proto};
 use genba_profile::build::{Additions, profile};
 use genba_profile::export::collapsed::{Options, collapsed};
 use genba_profile::hits::hits;
-use genba_profile::profile::Profile;
+use genba_profile::integrity;
+use genba_profile::profile::{ProcessIndex, Profile};
 use genba_profile::summary::law_line;
+use genba_profile::table::TableIndex;
 use genba_profile::verdict::verdict;
 use genba_profile::warnings::warnings;
 use genba_profile::weight::{Weight, choose};
@@ -365,6 +367,13 @@ fn an_exec_is_counted_once() {
     let clocks = profile.clocks();
     assert_eq!(clocks.cpu_ns, 16_000_000 + 16_000_000 + 4_000_000);
     assert_eq!(clocks.cpu_ns, clocks.cpu_sampled_ns + clocks.cpu_not_sampled_ns + clocks.cpu_genba_ns);
+    // Of each process, too: the later image has what only it used.
+    let of_each = [0, 1].map(|position| profile.clocks_of(ProcessIndex::new(position)));
+    let figures = of_each.map(|clocks| (clocks.cpu_ns, clocks.cpu_not_sampled_ns, clocks.cpu_before_ns));
+    assert_eq!(figures, [(16_000_000, 0, 0), (20_000_000, 4_000_000, 4_000_000)]);
+    let page = integrity::text(&profile, "exec.genba", 1000, 2);
+    let clocks: Vec<&str> = page.lines().filter(|line| line.contains("CPU ")).map(str::trim).collect();
+    assert_eq!(clocks, of_each.map(|clocks| clocks.words()), "{page}");
 }
 
 #[test]

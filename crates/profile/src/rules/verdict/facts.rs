@@ -13,8 +13,7 @@ use crate::tables::own_code::own_code;
 use crate::tables::own_code::twins::Twins;
 use crate::tables::owner::{Owner, package_of};
 use crate::tables::profile::{
-    FrameIndex, FrameKind, FunctionIndex, Home, ModuleIndex, NodeIndex, Process, ProcessIndex, Profile, SampleGroup,
-    ThreadIndex,
+    FrameIndex, FrameKind, FunctionIndex, Home, ModuleIndex, NodeIndex, ProcessIndex, Profile, SampleGroup, ThreadIndex,
 };
 use crate::words::figures::share;
 use genba_format::state::State;
@@ -195,9 +194,8 @@ impl Facts {
         let is_importing =
             |process: ProcessIndex, wall_ns| share(wall_ns, profile.processes[process].wall_ns) >= START_UP_MIN;
         threads.retain(|&process, (wall_ns, _)| is_importing(process, *wall_ns));
-        let cpu_ns = |process: &Process| process.clocks.cpu_ns;
-        let all_ns = profile.processes.iter().map(cpu_ns).fold(0, u64::saturating_add);
-        let their_ns = threads.keys().map(|&process| cpu_ns(&profile.processes[process])).fold(0, u64::saturating_add);
+        let all_ns = profile.clocks().cpu_ns;
+        let their_ns = threads.keys().map(|&process| profile.clocks_of(process).cpu_ns).fold(0, u64::saturating_add);
         if threads.is_empty() || share(their_ns, all_ns) < START_UP_CPU_MIN {
             return None;
         }

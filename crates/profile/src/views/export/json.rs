@@ -328,7 +328,7 @@ fn ticks(accounting: &Accounting) -> Ticks<'_> {
 
 fn process<'a>(profile: &'a Profile, index: ProcessIndex, row: &'a Process) -> ProcessRow<'a> {
     let resident = profile.resident(index);
-    let clocks = row.clocks;
+    let clocks = profile.clocks_of(index);
     ProcessRow {
         pid: row.pid,
         recording: row.recording.as_deref(),

@@ -230,7 +230,7 @@ pub fn totals_page(profile: &Profile, totals: Totals) -> TotalsPage {
 
 fn process(profile: &Profile, index: ProcessIndex) -> ProcessPage<'_> {
     let process = &profile.processes[index];
-    let resident = profile.resident(index);
+    let (clocks, resident) = (profile.clocks_of(index), profile.resident(index));
     ProcessPage {
         pid: process.pid,
         recording: process.recording.as_deref(),
@@ -242,11 +242,11 @@ fn process(profile: &Profile, index: ProcessIndex) -> ProcessPage<'_> {
         ended: process.ended.as_deref(),
         tags: &process.tags,
         wall_ns: process.wall_ns,
-        cpu_ns: process.clocks.cpu_ns,
-        cpu_sampled_ns: process.clocks.cpu_sampled_ns,
-        cpu_not_sampled_ns: process.clocks.cpu_not_sampled_ns,
-        cpu_not_recorded_ns: process.clocks.cpu_not_recorded_ns,
-        cpu_genba_ns: process.clocks.cpu_genba_ns,
+        cpu_ns: clocks.cpu_ns,
+        cpu_sampled_ns: clocks.cpu_sampled_ns,
+        cpu_not_sampled_ns: clocks.cpu_not_sampled_ns,
+        cpu_not_recorded_ns: clocks.cpu_not_recorded_ns,
+        cpu_genba_ns: clocks.cpu_genba_ns,
         threads: profile.thread_count(index),
         accounting: accounting_page(&process.accounting),
         rss_max_bytes: resident.map(|resident| resident.max_bytes),
