@@ -8,6 +8,7 @@ mod blocks;
 mod copies;
 mod facts;
 mod gil;
+mod given;
 mod groups;
 pub mod json;
 pub mod not_followed;

@@ -3,7 +3,7 @@
 
 use foldhash::{HashMap, HashSet};
 
-use super::blocks::Given;
+use super::given::Given;
 use crate::tables::own_code::event_loop::EventLoop;
 use crate::tables::own_code::{is_frame_of_library, own_code};
 use crate::tables::profile::{FunctionIndex, NodeIndex, Profile, Step, ThreadIndex};

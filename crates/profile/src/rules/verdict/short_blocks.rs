@@ -5,7 +5,8 @@ use foldhash::HashMap;
 use std::collections::BTreeMap;
 
 use super::alone::Alone;
-use super::blocks::{Blocks, Elsewhere, Given, heaviest};
+use super::blocks::{Blocks, Elsewhere, heaviest};
+use super::given::Given;
 use super::thresholds::{BLOCKS_NS_MIN, SHORT_BLOCK_NS_MIN, SHORT_BLOCKS_MIN};
 use crate::tables::own_code::event_loop::EventLoop;
 use crate::tables::profile::{NodeIndex, Profile, Step, ThreadIndex};
