@@ -15,6 +15,7 @@ from genba._turn import Turn
 from genba.errors import CannotRecord
 
 _WORDS_BYTES = 4096
+HINT_OLDER = "python -m genba run starts the program with this package's own command"
 
 
 class Outcome(IntEnum):
@@ -70,11 +71,18 @@ def state() -> State:
     return State(bits, words.value.decode(errors="surrogateescape"))
 
 
+def hint_of(refused: str, otherwise: str = "") -> str:
+    """What helps where the library refused with these words. `otherwise`: where they name nothing that could end."""
+    if "exclude each other" in refused:
+        return "one after the other: end what goes on in this process first"
+    return otherwise or f"genba doctor {os.getpid()} lists what is in genba's way in this process"
+
+
 def _call(name: str, *arguments: bytes | int) -> tuple[Outcome, str]:
     words = ctypes.create_string_buffer(_WORDS_BYTES)
     function = getattr(_library(), name, None)
     if function is None:
-        raise CannotRecord(f"the genba that runs this program is older than this package: it has no {name}")
+        raise CannotRecord(f"the genba that runs this program is older than this package: it has no {name}", HINT_OLDER)
     outcome = function(*arguments, words, ctypes.c_size_t(_WORDS_BYTES))
     return Outcome(outcome), words.value.decode(errors="surrogateescape")
 

@@ -132,9 +132,12 @@ def begin(path: Path, options: Options, force: bool) -> None:
         if outcome is Outcome.ALREADY:
             raise AlreadyRecording(words, str(path))
         if outcome is Outcome.LATE:
-            raise CannotRecord("the sampler did not begin within 5 s: the machine is too busy, or another thread is starting one")
+            raise CannotRecord(
+                "the sampler did not begin within 5 s: the machine is too busy, or another thread is starting one",
+                "call it again when the machine has less to do; only one recording at a time goes on in a process",
+            )
         if outcome is not Outcome.DONE:
-            raise CannotRecord(f"{path} was not begun: {words}")
+            raise CannotRecord(f"{path} was not begun: {words}", _agent.hint_of(words))
         forget_aside(path)
     except FileExistsError as failure:
         # Somebody's, perhaps an empty one.
@@ -240,7 +243,8 @@ def _done(answer: tuple[Outcome, str], what: str) -> None:
     if outcome is Outcome.NOT_RECORDING:
         raise NotRecording(what)
     if outcome is not Outcome.DONE:
-        raise CannotRecord(f"{what}: {words or 'the sampler did not answer within 5 s, the machine is too busy'}")
+        late = "the sampler did not answer within 5 s, the machine is too busy"
+        raise CannotRecord(f"{what}: {words or late}", _agent.hint_of(words) if words else "call it again when the machine has less to do")
 
 
 def _written() -> None:

@@ -61,7 +61,7 @@ def snapshot() -> tuple[Frame, ...]:
             _end(aside)
     own = [at for at, frame in enumerate(frames) if frame.name == "snapshot" and (frame.file or "").endswith(_OWN_FILE)]
     if not own:
-        raise CannotRecord("this thread's Python frames cannot be read")
+        raise CannotRecord("this thread's Python frames cannot be read", _agent.hint_of(""))
     return tuple(frames[: own[-1]])
 
 
@@ -92,7 +92,10 @@ def _own_stack() -> str:
     outcome, words = _agent.own_stack()
     if outcome is not Outcome.DONE:
         reason = "it is in several interpreters at once, or the machine is too busy for an answer within 5 s"
-        raise CannotRecord(f"this thread's stack could not be seen: {words or reason}")
+        raise CannotRecord(
+            f"this thread's stack could not be seen: {words or reason}",
+            "call genba.snapshot() in the main interpreter, and again when the machine has less to do",
+        )
     return words
 
 

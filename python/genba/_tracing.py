@@ -167,7 +167,7 @@ class _Count:
         self.give_up()
         if code == Outcome.ALREADY:
             return Path(said)
-        raise CannotRecord(f"{self.path} was not begun: {said}")
+        raise CannotRecord(f"{self.path} was not begun: {said}", _agent.hint_of(said, "genba.record(path) samples where calls cannot be counted"))
 
     def give_up(self) -> None:
         if self is _count:
@@ -226,7 +226,7 @@ def _library() -> ctypes.PyDLL:
     library = ctypes.PyDLL(_agent.library_name(), mode=os.RTLD_NOW | os.RTLD_NODELETE)
     for needed in ("genba_trace_start", "genba_trace_stop"):
         if not hasattr(library, needed):
-            raise CannotRecord(f"the genba that runs this program is older than this package: it has no {needed}")
+            raise CannotRecord(f"the genba that runs this program is older than this package: it has no {needed}", _agent.HINT_OLDER)
     atexit.register(_at_exit)
     os.register_at_fork(after_in_child=_forked)
     return library

@@ -36,7 +36,10 @@ class Turn:
             # The lock's own `with`: no line of Python, at which an exception could lose it, is between taking it and noting it.
             with self._lock:
                 if self._is_taken:
-                    raise CannotRecord("genba is in the middle of another call in this thread, which this one has interrupted")
+                    raise CannotRecord(
+                        "genba is in the middle of another call in this thread, which this one has interrupted",
+                        "signal handlers and __del__ call genba later: set a flag there, and look at it in the program's own code",
+                    )
                 try:
                     self._is_taken = True
                     return function(*arguments, **named)

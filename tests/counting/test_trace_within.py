@@ -204,7 +204,9 @@ def test_what_is_refused_leaves_nothing_behind(inside: Inside) -> None:
         + """
 def refused(kind, call):
     try: call()
-    except kind as error: print(str(error).splitlines()[0].replace(os.getcwd() + "/", ""))
+    except kind as error:
+        print(str(error).splitlines()[0].replace(os.getcwd() + "/", ""))
+        assert not isinstance(error, genba.GenbaError) or error.hint
     else: print("not refused")
 def block(path, **options):
     with genba.trace(path, **options): pass

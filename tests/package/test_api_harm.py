@@ -79,6 +79,7 @@ def handler(*_):
     try:
         genba.stop(finish=False)
     except (genba.CannotRecord, genba.NotRecording) as error:
+        assert error.hint
         refused.append(type(error).__name__)
     signal.setitimer(signal.ITIMER_REAL, next(pauses))
 
@@ -190,7 +191,7 @@ for room in (0, 300_000, 3_000_000):
     try:
         genba.start("small.genba")
     except genba.CannotRecord as error:
-        print(str(error).rpartition(": ")[2])
+        print(error.message.rpartition(": ")[2])
 resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 assert not genba.is_active() and not os.path.exists("small.genba")
 genba.start("app.genba", force=True)
@@ -215,7 +216,8 @@ for _ in range(2):
     try:
         genba.start(f"/tmp/none-{os.getpid()}.genba")
     except genba.CannotRecord as error:
-        print(str(error).rpartition(": ")[2])
+        print(error.message.rpartition(": ")[2])
+        assert f"genba doctor {os.getpid()}" in error.hint
 assert not os.path.exists(f"/tmp/none-{os.getpid()}.genba")
 assert not genba.is_active() and genba.path() is None
 """

@@ -178,7 +178,8 @@ def handler(*_):
     try:
         genba.snapshot()
     except genba.CannotRecord as failure:
-        print(failure)
+        print(failure.message)
+        assert failure.hint
 
 def in_the_middle(frame, event, argument):
     if event == "call" and frame.f_code.co_name == "_own_stack":
