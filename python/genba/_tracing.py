@@ -99,6 +99,7 @@ class trace:  # noqa: N801  (used as a function)
         if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
             raise TypeError("genba.trace decorates plain functions: others run beside what calls them; use it as a block")
 
+        # The library counts no call of this one and of `_claimed_for_a_call` (names.rs): what they call, their caller has called.
         @functools.wraps(function)
         def traced(*arguments: _P.args, **named: _P.kwargs) -> _R:
             count = self._claimed_for_a_call()

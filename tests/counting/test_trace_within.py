@@ -188,13 +188,14 @@ def again(n): return n if n == 0 else again(n - 1)
 assert (again(3), again(2)) == (0, 0)
 print(sorted(name for name in os.listdir(".") if name.endswith(".prof")))
 for name in ("deco.prof", "deco-2.prof"):
-    print(json.dumps({key[2]: value[:2] for key, value in pstats.Stats(name).stats.items() if key[2] == "again"}))
+    stats = pstats.Stats(name).stats
+    print(json.dumps({key[2]: [*value[:2], [caller[2] for caller in value[4]]] for key, value in stats.items()}))
 try: genba.trace("x.prof")(numbers)
 except TypeError as error: print(error)
 """
     )
     assert lines[0] == "['deco-2.prof', 'deco.prof']"
-    assert [json.loads(line) for line in lines[1:3]] == [{"again": [1, 4]}, {"again": [1, 3]}]
+    assert [json.loads(line) for line in lines[1:3]] == [{"again": [1, 4, ["again"]]}, {"again": [1, 3, ["again"]]}]
     assert "use it as a block" in lines[3]
 
 

@@ -14,6 +14,14 @@ pub struct Name {
     pub name: Vec<u8>,
 }
 
+impl Name {
+    /// Whether python/genba/_tracing.py calls it in front of a function that `genba.trace` decorates, also while counting is under way.
+    pub fn is_around_decorated(&self) -> bool {
+        const AROUND: [&[u8]; 2] = [b"traced", b"_claimed_for_a_call"];
+        self.file.ends_with(b"/genba/_tracing.py") && AROUND.contains(&self.name.as_slice())
+    }
+}
+
 /// None: there is no memory for it.
 pub fn of_code(python: &Python, code: Object) -> Option<Name> {
     quietly(python, || {

@@ -14,6 +14,9 @@ use std::sync::atomic::{AtomicPtr, Ordering::SeqCst};
 /// Of the code objects of coroutines.
 type CoroutineWaits = FxHashMap<u64, (Index, Waits)>;
 
+/// A function whose calls are genba's own: what it calls was called by its caller.
+const UNCOUNTED: Index = Index::MAX;
+
 /// Null: this process is not traced. Never freed.
 static TRACER: AtomicPtr<Tracer> = AtomicPtr::new(core::ptr::null_mut());
 
@@ -215,7 +218,7 @@ impl Tracer {
 
     #[inline(always)]
     pub fn enter(&mut self, key: u64, function: Index) {
-        if self.is_full {
+        if self.is_full || function == UNCOUNTED {
             return;
         }
         let clock = self.clock;
@@ -316,6 +319,10 @@ impl Tracer {
         self.names.try_reserve(1).ok()?;
         self.function_of.try_reserve(1).ok()?;
         self.held.try_reserve(1).ok()?;
+        if self.is_within && name.is_around_decorated() {
+            self.function_of.insert(key, UNCOUNTED);
+            return Some(UNCOUNTED);
+        }
         if makes_coroutines {
             self.waits.try_reserve(1).ok()?;
             self.waits.insert(key, (index, Waits::default()));
