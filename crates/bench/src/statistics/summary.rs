@@ -7,6 +7,10 @@ use statrs::statistics::{Data, Median, Statistics};
 const OUTLIER_DEVIATIONS: f64 = 10.0;
 /// The median distance from the median, of normal times, is that part of their standard deviation (Iglewicz and Hoaglin 1993).
 const MEDIAN_DISTANCE: f64 = 0.6745;
+/// Of fewer times two may be close by chance, and any third one is far from them.
+const TOLD_RUNS_MIN: usize = 5;
+/// Of the median: who reads has no use for an outlier that is closer.
+const TOLD_PART_MIN: f64 = 0.05;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
@@ -53,7 +57,7 @@ fn median(values: &[f64]) -> f64 {
 }
 
 fn outliers(times: &[f64], middle: f64) -> Outliers {
-    match far_outside(times, middle).first() {
+    match worth_telling(times, middle).first() {
         Some(0) if times[0] > middle => Outliers::First,
         Some(_) => Outliers::Later,
         None => Outliers::None,
@@ -67,6 +71,17 @@ pub fn far_outside(times: &[f64], middle: f64) -> Vec<usize> {
     let far = median(&distances) / MEDIAN_DISTANCE * OUTLIER_DEVIATIONS;
     let is_far = |distance: f64| distance > far && distance > f64::EPSILON * middle;
     (0..times.len()).filter(|position| is_far(distances[*position])).collect()
+}
+
+/// Those of them that a warning names.
+#[must_use]
+pub fn worth_telling(times: &[f64], middle: f64) -> Vec<usize> {
+    if times.len() < TOLD_RUNS_MIN {
+        return Vec::new();
+    }
+    let mut far = far_outside(times, middle);
+    far.retain(|position| (times[*position] - middle).abs() > TOLD_PART_MIN * middle);
+    far
 }
 
 #[cfg(test)]
@@ -107,5 +122,14 @@ mod tests {
         assert_eq!(with(3, 11.6), Outliers::Later);
         assert_eq!(far_outside(&[10.0, 10.1, 30.0, 9.9, 10.0, 10.1, 0.5], 10.0), [2, 6]);
         assert_eq!(Summary::of(&[10.0, 10.0, 10.0, 10.0]).unwrap().outliers, Outliers::None);
+    }
+
+    #[test]
+    fn few_runs_and_small_distances_have_no_outlier_to_tell() {
+        let outliers = |times: &[f64]| Summary::of(times).unwrap().outliers;
+        assert_eq!(outliers(&[200.6, 200.1, 200.11]), Outliers::None);
+        assert_eq!(outliers(&[300.0, 200.1, 200.11, 200.1]), Outliers::None);
+        assert_eq!(outliers(&[200.6, 200.1, 200.11, 200.1, 200.11, 200.1]), Outliers::None);
+        assert_eq!(outliers(&[212.0, 200.1, 200.11, 200.1, 200.11]), Outliers::First);
     }
 }

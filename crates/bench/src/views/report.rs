@@ -11,7 +11,7 @@ use super::{start_up, strips};
 use crate::judging::findings::{Findings, Row};
 use crate::statistics::earlier::{ASSUMED_SPREAD, RUNS_MIN, SESSIONS_MIN};
 use crate::statistics::noise::Floor;
-use crate::statistics::summary::{Outliers, far_outside};
+use crate::statistics::summary::{Outliers, worth_telling};
 use crate::statistics::trend::{P_MAX, Trend};
 use crate::subjects::measured::{CountedBy, Run};
 use crate::words::units::Unit;
@@ -149,20 +149,26 @@ fn warnings(findings: &Findings<'_>, row: &Row<'_>) -> Vec<String> {
     warnings
 }
 
-/// Names the farthest. `is_first_told`: the first run has its own warning. None: no other lies far outside.
-fn far_runs(times_ns: &[f64], median_ns: f64, is_first_told: bool) -> Option<String> {
-    let far = far_outside(times_ns, median_ns);
+/// Slow runs and fast ones, the farthest of each by its number. `is_first_told`: the first run has its own warning.
+fn far_runs(times_ns: &[f64], median_ns: f64, is_first_told: bool) -> Vec<String> {
+    let far = worth_telling(times_ns, median_ns);
     let far = if is_first_told { &far[1..] } else { &far };
-    let distance = |run: &usize| (times_ns[*run] - median_ns).abs();
-    let farthest = far.iter().max_by(|one, other| distance(one).total_cmp(&distance(other))).copied()?;
-    let lies = if far.len() == 1 { "lies" } else { "lie" };
-    Some(format!(
-        "{} of {} {lies} far outside of the others (run {}: {}): something else ran on this machine",
-        far.len(),
-        counted(times_ns.len() as u64, "run", "runs"),
-        farthest + 1,
-        Unit::fitting(times_ns[farthest]).text(times_ns[farthest])
-    ))
+    let (slow, fast): (Vec<usize>, Vec<usize>) = far.iter().partition(|run| times_ns[**run] > median_ns);
+    let words = |runs: &[usize], cause: &str| {
+        let distance = |run: &usize| (times_ns[*run] - median_ns).abs();
+        let farthest = runs.iter().max_by(|one, other| distance(one).total_cmp(&distance(other))).copied()?;
+        let lies = if runs.len() == 1 { "lies" } else { "lie" };
+        Some(format!(
+            "{} of {} {lies} far outside of the others (run {}: {}): {cause}",
+            runs.len(),
+            counted(times_ns.len() as u64, "run", "runs"),
+            farthest + 1,
+            Unit::fitting(times_ns[farthest]).text(times_ns[farthest])
+        ))
+    };
+    let slow = words(&slow, "something else ran on this machine");
+    let fast = words(&fast, "faster than the others, so perhaps without a part of the work");
+    slow.into_iter().chain(fast).collect()
 }
 
 fn trend_words(trend: &Trend, is_snippet: bool) -> String {
@@ -380,6 +386,14 @@ mod tests {
             "{page}"
         );
         assert!(page.contains("seem up to that far apart, without 1 run that lies far outside]\n"), "{page}");
+        session.measured[0].runs[6].time_ns = 1e7;
+        let page = shown(&session, &Asked::default());
+        assert!(
+            page.contains("of the others (run 7: 10.0 ms): faster than the others, so perhaps without a part"),
+            "{page}"
+        );
+        assert!(!page.contains("something else ran"), "{page}");
+        session.measured[0].runs[6].time_ns = 1.3e9;
         session.measured[0].runs[0].time_ns = 5e9;
         let page = shown(&session, &Asked::default());
         assert!(page.contains("the first run was much slower than the others (5.000 s)"), "{page}");
