@@ -14,12 +14,13 @@ use toml::de::{DeTable, DeValue};
 
 use super::definition::{self, Kind};
 use super::setting::{KEYS, Origin, Setting, Value};
+use crate::words::commands::slips_max;
 use crate::words::failure::{self, Failure};
 
 const OWN: &str = "genba.toml";
 const SHARED: &str = "pyproject.toml";
-/// As in clap: names less alike than this are no suggestion.
-const LIKENESS_MIN: f64 = 0.7;
+/// Names of fewer letters are a slip away from many others.
+const SHORT: usize = 3;
 const WRITABLE_BY_ALL: u32 = 0o002;
 
 /// What the search found.
@@ -210,9 +211,10 @@ impl Reader<'_> {
         }
         let bare = name.trim_start_matches('-').replace('_', "-");
         let bare = bare.strip_prefix("no-").unwrap_or(&bare);
-        let likeness = |key: &str| strsim::jaro_winkler(key, bare);
-        let like = keys().max_by(|one, other| likeness(one).total_cmp(&likeness(other)));
-        if let Some(like) = like.filter(|like| likeness(like) > LIKENESS_MIN) {
+        let slips = |key: &str| strsim::osa_distance(key, bare);
+        let like = keys().min_by_key(|key| slips(key));
+        let is_short = bare.len() < SHORT;
+        if let Some(like) = like.filter(|like| slips(like) == 0 || !is_short && slips(like) <= slips_max(bare)) {
             let is_negated = like == bare && name.starts_with("no");
             return failure.hint(if is_negated {
                 format!("{like} = false")
@@ -220,6 +222,12 @@ impl Reader<'_> {
                 format!("did you mean `{like}`?")
             });
         }
+        let has_it =
+            |verb: &&Command| verb.get_arguments().any(|one| one.get_long() == Some(bare) && !one.is_hide_set());
+        let failure = match self.command.get_subcommands().find(has_it) {
+            Some(verb) => failure.hint(format!("--{bare} is an option of genba {}, and no setting", verb.get_name())),
+            None => failure,
+        };
         let mut keys: Vec<&str> = keys().collect();
         keys.sort_unstable();
         keys.dedup();

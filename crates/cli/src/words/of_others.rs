@@ -339,6 +339,7 @@ mod tests {
         assert_eq!(hint("dump", "--pid", "--pid").as_deref(), Some("genba dump PID"));
         assert_eq!(hint("dump", "-p", "-p --locals").as_deref(), Some("genba dump --locals PID"));
         assert_eq!(hint("dump", "--pid", "--pid 12 --locals").as_deref(), Some("genba dump 12 --locals"));
+        assert_eq!(hint("report", "--pid", "--pid 3 app.genba").as_deref(), Some("genba report --process 3 app.genba"));
         assert_eq!(hint("report", "--lines", "--lines app.genba").as_deref(), Some("genba lines app.genba"));
         assert_eq!(
             hint("report", "--to", "--to json app.genba").as_deref(),

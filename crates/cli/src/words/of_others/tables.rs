@@ -267,6 +267,7 @@ pub const NAMES: &[Renamed] = &[
     Renamed { of: RECORDS, words: &["-F", "--freq", "--frequency", "--hz", "--sampling-rate"], name: "--rate" },
     Renamed { of: RECORDS, words: &["--outfile"], name: "--output" },
     Renamed { of: READS, words: &["-n", "--top", "--max-rows"], name: "--limit" },
+    Renamed { of: READS, words: &["--pid"], name: "--process" },
     Renamed { of: &["report"], words: &["--group", "--group-by"], name: "--by" },
     Renamed { of: &["report", "tree", "lines"], words: &["-s"], name: "--sort" },
     Renamed { of: READS, words: &["-f", "--to"], name: "--format" },
