@@ -165,6 +165,7 @@ def test_settings_that_are_switched_off_are_not_shown(tmp_path: Path) -> None:
         ('output = "x.genba"', "5: `output` is not a setting", "--output is an option of genba run, and no setting"),
         ('format = "json"', "5: `format` is not a setting", "--format is an option of genba "),
         ("x = 1", "5: `x` is not a setting", "the settings are alloc, budget, by, children, color"),
+        ('push = "foo"', "5: `push`: `foo` is not the address of a server", "http://foo"),
         ("mem = 1", "5: `mem` cannot be an integer", "mem = true"),
         ("interval = true", "5: `interval` cannot be a boolean", "interval = "),
         ('tag = "a=b"', "5: `tag` cannot be a string", "tag = ["),
@@ -204,7 +205,7 @@ def test_a_table_in_the_wrong_place(tmp_path: Path) -> None:
 
 
 def test_a_wrong_variable_is_named(tmp_path: Path) -> None:
-    for name, value in {"GENBA_INTERVAL": "5", "GENBA_MEM": "perhaps", "GENBA_TAG": "a=1,b"}.items():
+    for name, value in {"GENBA_INTERVAL": "5", "GENBA_PUSH": "foo", "GENBA_MEM": "perhaps", "GENBA_TAG": "a=1,b"}.items():
         done = genba(tmp_path, "run", "true", variables={name: value})
         assert done.returncode == 2 and done.stderr.startswith(f"error: {name}: "), done.stderr
         assert "\nhint: " in done.stderr, done.stderr

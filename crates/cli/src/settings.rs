@@ -14,6 +14,7 @@ use std::ffi::OsString;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
+use crate::upload::Server;
 use crate::words::failure::Failure;
 use setting::{KEYS, SHOW_CONFIG, Setting, Value, is_typed};
 
@@ -80,6 +81,7 @@ pub fn applied(command: &Command, words: Vec<OsString>) -> Result<Applied, Failu
     if is_shown {
         return Ok(Applied::Shown(shown::page(verb, typed, &chosen, (!is_off).then_some(&file))));
     }
+    chosen.iter().try_for_each(|setting| check_address(setting))?;
     if !is_on("quiet", typed, &chosen) {
         left_out.iter().for_each(|words| crate::words::failure::say(&format!("note: {words}")));
     }
@@ -88,6 +90,16 @@ pub fn applied(command: &Command, words: Vec<OsString>) -> Result<Applied, Failu
     let set = chosen.iter().flat_map(|setting| definition::words(setting));
     let (before, after) = words.split_at(words.len().min(2));
     Ok(Applied::Words(before.iter().cloned().chain(set).chain(after.iter().cloned()).collect()))
+}
+
+/// A server's address is no matter of clap's: only who pushes looks at it, and would not know where it is set.
+fn check_address(setting: &Setting) -> Result<(), Failure> {
+    match &setting.value {
+        Value::Text(address) if setting.key == "push" => Server::parse(&address.to_string_lossy())
+            .map(drop)
+            .map_err(|failure| failure.within(&format!("{}: `push`", setting.origin))),
+        _ => Ok(()),
+    }
 }
 
 /// The definition without what has to be typed.

@@ -61,6 +61,12 @@ impl Failure {
         self
     }
 
+    /// Where it is, in front of what it is.
+    pub fn within(mut self, place: &str) -> Failure {
+        self.what = format!("{place}: {}", self.what);
+        self
+    }
+
     /// The same of another verb than `run` that takes the same targets.
     pub fn of_verb(mut self, verb: &str) -> Failure {
         for line in &mut self.hints {
