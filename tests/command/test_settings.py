@@ -1,6 +1,7 @@
 """Settings: from a file, from variables, from flags; what wins, what is refused, and that the program sees nothing of it."""
 
 import json
+import marshal
 import os
 import re
 import shutil
@@ -306,3 +307,22 @@ def test_an_interpreter_beside_the_settings(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "bin")
     done = genba(below, "run", "app.py")
     assert done.returncode == 2 and "the setting `python`, " in done.stderr and "--show-config" in done.stderr, done.stderr
+
+
+def test_a_weight_that_a_file_does_not_tell_is_left_out(tmp_path: Path) -> None:
+    """Of a setting that is meant for all files; one that is typed is refused."""
+    (tmp_path / "stacks.txt").write_text("main (a.py);work (a.py) 5\n")
+    for name in ("copied", "cpu"):
+        write(tmp_path, "genba.toml", f'weight = "{name}"\n')
+        for verb in ("report", "tree", "lines"):
+            done = genba(tmp_path, verb, "stacks.txt")
+            assert done.returncode == 0, done.stderr
+            assert done.stderr.startswith("note: genba.toml:1: `weight` is left out: "), done.stderr
+            done = genba(tmp_path, verb, "--weight", name, "stacks.txt")
+            assert done.returncode in (1, 2) and "genba.toml" not in done.stderr, done.stderr
+    for name, seconds in {"before.prof": 0.5, "after.prof": 0.7}.items():
+        (tmp_path / name).write_bytes(marshal.dumps({("a.py", 1, "work"): (1, 1, seconds, seconds, {})}))
+    done = genba(tmp_path, "diff", "before.prof", "after.prof")
+    assert done.returncode == 0 and done.stderr.startswith("note: genba.toml:1: `weight` is left out: "), done.stderr
+    done = genba(tmp_path, "report", "stacks.txt", variables={"GENBA_WEIGHT": "wall"})
+    assert done.returncode == 0 and done.stderr.startswith("note: GENBA_WEIGHT: `weight` is left out: "), done.stderr

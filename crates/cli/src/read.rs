@@ -26,6 +26,7 @@ pub use recordings::{RecordingArguments, Recordings, open_all};
 pub use sides::{SideTimes, Sides};
 pub use view_options::{
     ColourWhen, ComparedBy, Format, MinShare, SortBy, ViewOptions, WeightBy, check_compared_weight, check_weight,
+    compared_weight, or_left_out, weight_of_view,
 };
 
 /// Where a text goes: colour is decided by that.

@@ -87,9 +87,15 @@ pub fn applied(command: &Command, words: Vec<OsString>) -> Result<Applied, Failu
     }
     file.passed_over.iter().for_each(|words| crate::words::failure::say(&format!("warning: {words}")));
     // The verb is the first word: the command has no options of its own that go with a verb.
-    let set = chosen.iter().flat_map(|setting| definition::words(setting));
+    let set = chosen.iter().flat_map(|setting| definition::words(setting).into_iter().chain(place_of(verb, setting)));
     let (before, after) = words.split_at(words.len().min(2));
     Ok(Applied::Words(before.iter().cloned().chain(set).chain(after.iter().cloned()).collect()))
+}
+
+/// A view is told where its weight is set: one that a file does not tell is no error then.
+fn place_of(verb: &Command, setting: &Setting) -> Option<OsString> {
+    let is_asked = verb.get_arguments().any(|option| option.get_id() == "weight_set_at");
+    (setting.key == "weight" && is_asked).then(|| format!("--weight-set-at={}", setting.origin).into())
 }
 
 /// A server's address is no matter of clap's: only who pushes looks at it, and would not know where it is set.

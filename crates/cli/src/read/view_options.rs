@@ -10,13 +10,17 @@ use genba_profile::report::Sort;
 use genba_profile::show::Show;
 use genba_profile::weight::Weight;
 
-use crate::words::failure::Failure;
+use crate::words::failure::{Failure, say};
 
 #[derive(Args)]
 pub struct ViewOptions {
     /// What to weigh by [default: cpu, or wall when the program mostly waited]
     #[arg(long, value_name = "WEIGHT")]
     pub weight: Option<WeightBy>,
+
+    /// Where the weight is set, if a file or a variable has it
+    #[arg(long, value_name = "PLACE", hide = true)]
+    pub weight_set_at: Option<String>,
 
     /// Which frames to show; the time of those left out goes to their callers
     #[arg(long, value_name = "WHAT", default_value = "both")]
@@ -79,6 +83,34 @@ impl From<ComparedBy> for Weight {
     }
 }
 
+/// The weight to compare two sides by. `set_at`: where it is set; a setting that a file does not tell is left out, with a note.
+///
+/// # Errors
+/// It was typed, and a file does not tell it.
+pub fn compared_weight(
+    before: &[Run],
+    after: &[Run],
+    by: Option<ComparedBy>,
+    set_at: Option<&str>,
+) -> Result<Option<ComparedBy>, Failure> {
+    or_left_out(check_compared_weight(before, after, by), by, set_at)
+}
+
+/// A setting is meant for all files, so one of them that does not tell it is no error.
+pub fn or_left_out<By>(
+    checked: Result<(), Failure>,
+    by: Option<By>,
+    set_at: Option<&str>,
+) -> Result<Option<By>, Failure> {
+    match (checked, set_at) {
+        (Err(failure), Some(place)) => {
+            say(&format!("note: {place}: `weight` is left out: {}", failure.in_two().0));
+            Ok(None)
+        }
+        (checked, _) => checked.map(|()| by),
+    }
+}
+
 /// Whether two sides can be compared by that weight.
 ///
 /// # Errors
@@ -100,6 +132,18 @@ pub fn check_compared_weight(before: &[Run], after: &[Run], by: Option<ComparedB
         Some(told) => failure.hint(format!("--weight {} compares what all of these files tell", told.key())),
         None => failure,
     })
+}
+
+/// The weight of a view. `set_at`: where it is set; a setting that the file does not tell is left out, with a note.
+///
+/// # Errors
+/// It was typed, and the file does not tell it.
+pub fn weight_of_view(
+    reading: &Reading,
+    weight: Option<WeightBy>,
+    set_at: Option<&str>,
+) -> Result<Option<WeightBy>, Failure> {
+    or_left_out(check_weight(reading, weight), weight, set_at)
 }
 
 /// Whether a recording can be weighed so.

@@ -34,6 +34,10 @@ pub struct Arguments {
     #[arg(long, value_name = "WEIGHT")]
     weight: Option<ComparedBy>,
 
+    /// Where the weight is set, if a file or a variable has it
+    #[arg(long, value_name = "PLACE", hide = true)]
+    weight_set_at: Option<String>,
+
     #[arg(
         long,
         value_name = "WHEN",
@@ -68,8 +72,9 @@ pub fn diff(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let files = (arguments.before.as_slice(), arguments.after.as_slice());
     let sides = Sides::open("diff", files, &arguments.times, &arguments.filters)?;
     let (before_runs, after_runs) = sides.runs()?;
-    read::check_compared_weight(&before_runs, &after_runs, arguments.weight)?;
-    let comparison = comparison(&before_runs, &after_runs, arguments.weight.map(Into::into));
+    let set_at = arguments.weight_set_at.as_deref();
+    let weight = read::compared_weight(&before_runs, &after_runs, arguments.weight, set_at)?;
+    let comparison = comparison(&before_runs, &after_runs, weight.map(Into::into));
     let is_json = arguments.format == Format::Json;
     let limit = arguments.limit.unwrap_or(if is_json { 0 } else { ROWS_ON_SCREEN });
     let rows_max = (limit > 0).then_some(limit);
@@ -99,13 +104,14 @@ fn difference_of_calls(before: &Path, after: &Path, arguments: &Arguments) -> Re
         return Err(Failure::usage("filters do not apply to counts of calls: they tell functions, not samples")
             .hint(format!("genba pstats {} --stats REGEX lists some functions", shell::path(before))));
     }
-    let order = match arguments.weight {
-        None | Some(ComparedBy::Wall) => Order::Time,
+    let checked = match arguments.weight {
+        Some(ComparedBy::Cpu) => Err(Failure::usage("counts of calls tell no CPU time")
+            .hint("--weight wall orders functions by their time, --weight samples by their calls")),
+        _ => Ok(()),
+    };
+    let order = match read::or_left_out(checked, arguments.weight, arguments.weight_set_at.as_deref())? {
         Some(ComparedBy::Samples) => Order::Calls,
-        Some(ComparedBy::Cpu) => {
-            return Err(Failure::usage("counts of calls tell no CPU time")
-                .hint("--weight wall orders functions by their time, --weight samples by their calls"));
-        }
+        _ => Order::Time,
     };
     let is_json = arguments.format == Format::Json;
     let limit = arguments.limit.unwrap_or(if is_json { 0 } else { ROWS_ON_SCREEN });

@@ -40,6 +40,10 @@ pub struct Arguments {
     #[arg(long, value_name = "WEIGHT")]
     weight: Option<WeightBy>,
 
+    /// Where the weight is set, if a file or a variable has it
+    #[arg(long, value_name = "PLACE", hide = true)]
+    weight_set_at: Option<String>,
+
     /// As in report and tree, where it matters: here what C did below a line is the line's, and time in C alone has no line
     #[arg(long = "show", value_name = "WHAT", default_value = "both")]
     _show: ShowInLines,
@@ -80,7 +84,7 @@ enum ShowInLines {
 pub fn lines(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let opened = arguments.recordings.open().map_err(|failure| source_named(arguments).unwrap_or(failure))?;
     let reading = opened.filtered(&arguments.filters)?;
-    read::check_weight(&reading, arguments.weight)?;
+    let weight = read::weight_of_view(&reading, arguments.weight, arguments.weight_set_at.as_deref())?;
     let for_machines = arguments.format == Format::Json;
     let share_min = match arguments.min_share {
         Some(share) => share.0,
@@ -89,7 +93,7 @@ pub fn lines(arguments: &Arguments) -> Result<ExitCode, Failure> {
     };
     let limit = arguments.limit.unwrap_or(if for_machines { 0 } else { FUNCTIONS_ON_SCREEN });
     let options = Options {
-        weight: arguments.weight.map(Into::into),
+        weight: weight.map(Into::into),
         sort: arguments.sort.into(),
         share_min,
         functions_max: (limit > 0).then_some(limit),

@@ -103,7 +103,7 @@ enum RowsBy {
 pub fn report(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let file = arguments.recordings.open()?;
     let reading = file.filtered(&arguments.filters)?;
-    read::check_weight(&reading, arguments.view.weight)?;
+    let weight = read::weight_of_view(&reading, arguments.view.weight, arguments.view.weight_set_at.as_deref())?;
     let on_screen = arguments.format == Format::Text;
     let view = &arguments.view;
     let share_min = match view.min_share {
@@ -114,7 +114,7 @@ pub fn report(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let limit = arguments.limit.unwrap_or(if on_screen { ROWS_ON_SCREEN } else { 0 });
     let options = Options {
         by: arguments.by.into(),
-        weight: view.weight.map(Into::into),
+        weight: weight.map(Into::into),
         show: view.show.into(),
         sort: arguments.sort.into(),
         share_min,

@@ -56,11 +56,11 @@ pub struct Arguments {
 
 pub fn tree(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let reading = arguments.recordings.open()?.filtered(&arguments.filters)?;
-    read::check_weight(&reading, arguments.view.weight)?;
+    let weight = read::weight_of_view(&reading, arguments.view.weight, arguments.view.weight_set_at.as_deref())?;
     let view = &arguments.view;
     let is_json = arguments.format == Format::Json;
     let options = Options {
-        weight: view.weight.map(Into::into),
+        weight: weight.map(Into::into),
         show: view.show.into(),
         inverted: arguments.inverted,
         whole: arguments.whole,
