@@ -19,7 +19,7 @@ from genba import _agent
 from genba._agent import Outcome
 from genba._profile import Profile, open_recording
 from genba._replacing import HINT_FOREIGN, forget_aside, is_replaceable, put_back, set_aside
-from genba._session import Options
+from genba._session import Options, check_ending
 from genba._turn import Turn
 from genba.errors import AlreadyRecording, CannotRecord, GenbaError, NotRecording
 
@@ -69,6 +69,7 @@ def start(
     the interpreter or the system does not allow it.
     """
     options = Options(interval_ns, duration_ns, native, children, memory, dict(tags or {}), budget)
+    check_ending(path)
     asked = Path(os.path.abspath(path))
     return _start(asked, options, force)
 
@@ -300,6 +301,7 @@ class record:  # noqa: N801  (used as a function)
         tags: Mapping[str, str] | None = None,
         force: bool = False,
     ) -> None:
+        check_ending(path)
         self._path = Path(path)
         self._options = Options(interval_ns, None, native, children, memory, dict(tags or {}), budget)
         self._force = force

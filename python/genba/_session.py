@@ -3,6 +3,7 @@
 Owns: the encoding (crates/agent/src/process/session.rs has the decoder). Never: opens a file.
 """
 
+import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,6 +13,24 @@ INTERVAL_NS_DEFAULT = 1_000_000
 INTERVAL_NS_MIN = 50_000
 INTERVAL_NS_MAX = 1_000_000_000
 BUDGET_DEFAULT = 0.02
+
+_PAGES = ("html", "htm", "svg", "png", "pdf")
+_FORMATS = ("json", "txt", "folded", "collapsed", "speedscope")
+
+
+def check_ending(path: str | os.PathLike[str]) -> None:
+    """A recording is not the page or the file that other commands make of it. Raises ValueError with
+    the command, as `genba run -o` does."""
+    ending = os.path.splitext(os.fsdecode(path))[1].removeprefix(".").lower()
+    if ending in _PAGES:
+        hint = "then `genba html` makes a page of it"
+    elif ending in _FORMATS:
+        hint = "then `genba export --to FORMAT` writes it in another format"
+    elif ending == "prof":
+        hint = "or genba.trace(path) writes what cProfile does"
+    else:
+        return
+    raise ValueError(f"{os.fspath(path)!r}: the name of a recording does not end in .{ending}: choose one that ends in .genba, {hint}")
 
 
 @dataclass(frozen=True)

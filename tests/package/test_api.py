@@ -139,6 +139,13 @@ try:
     genba.start("nowhere/app.genba")
 except FileNotFoundError as error:
     print(error.filename)
+for page in ("third.svg", "third.Json", "third.prof"):
+    for begin in (genba.start, genba.record):
+        try:
+            begin(page)
+        except ValueError as error:
+            print(error)
+    assert not os.path.exists(page) and not genba.is_active()
 assert not os.path.exists("third.genba")
 try:
     genba.open("nothing.genba")
@@ -160,6 +167,9 @@ except genba.CannotRead as error:
         "budget is 5, and may be 0.001 to 1: a share of the program's CPU", "interval_ns is kept whatever it costs: it cannot be set together with budget",
         "duration_ns is 0, and must be above 0",
         "'a=b' cannot be the name of a tag: it is empty or contains '='",
+        *["'third.svg': the name of a recording does not end in .svg: choose one that ends in .genba, then `genba html` makes a page of it"] * 2,
+        *["'third.Json': the name of a recording does not end in .json: choose one that ends in .genba, then `genba export --to FORMAT` writes it in another format"] * 2,
+        *["'third.prof': the name of a recording does not end in .prof: choose one that ends in .genba, or genba.trace(path) writes what cProfile does"] * 2,
         f"{inside.workshop.place.inside}/nowhere/app.genba",
         f"no recording '{inside.workshop.place.inside}/nothing.genba'",
         f"{inside.workshop.place.inside}/program.py is not a recording",

@@ -698,6 +698,13 @@ impl Profile {
         self.without_end().next().is_none()
     }
 
+    /// The recording's end was not the program's: the first process went on after it.
+    #[must_use]
+    pub fn is_part_of_run(&self) -> bool {
+        let ended = self.processes.iter().next().and_then(|process| process.ended.as_deref());
+        matches!(ended, Some("duration" | "detached"))
+    }
+
     /// Some of it is of another profiler's file.
     pub fn is_imported(&self) -> bool {
         self.processes.iter().any(|process| process.imported.is_some())

@@ -469,6 +469,19 @@ fn a_verdict_needs_a_tenth_of_a_second_and_fifty_samples() {
 }
 
 #[test]
+fn a_program_that_went_on_has_enough_to_do() {
+    for end in ["end duration", "end detached"] {
+        check(
+            &format!("{PROCESS}hot@app.py:1[4-9] x62\n{end}\n"),
+            expect![[r#"
+        too short to judge: 99.2 ms wall, 62 samples
+        record for longer: a verdict needs 100 ms
+    "#]],
+        );
+    }
+}
+
+#[test]
 fn the_next_to_look_at_is_the_function_with_most_below_it() {
     let below = |function: &str, line: usize| format!("main@app.py:50[4-9] > {function}@app.py:{line}[4-9] x20\n");
     let in_serve =

@@ -322,7 +322,9 @@ impl Words<'_> {
             }
             Advice::LookAt { function, total_cpu_ns } => return self.look_at(function, total_cpu_ns),
             Advice::RunLonger => {
-                format!("give it more to do, or the same in a loop: a verdict needs {}", duration(TIME_NS_MIN))
+                let went_on = self.profile.is_part_of_run();
+                let more = if went_on { "record for longer" } else { "give it more to do, or the same in a loop" };
+                format!("{more}: a verdict needs {}", duration(TIME_NS_MIN))
             }
             Advice::TickMoreOften => {
                 let rate = higher_rate(self.profile);
