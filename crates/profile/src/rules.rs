@@ -4,6 +4,7 @@
 pub mod collections;
 pub mod difference;
 pub mod filter;
+mod masked;
 pub mod nameless;
 pub mod pace;
 pub mod phase;

@@ -19,6 +19,7 @@ pub(super) mod thresholds;
 mod waited_for_work;
 pub mod words;
 
+use crate::rules::masked;
 use crate::rules::verdict::not_followed::Pythons;
 use crate::rules::waits::pauses::recorded_ns;
 use crate::rules::weight::{QUANTILE_95, Weight, choose, would_wait};
@@ -174,6 +175,8 @@ fn reason(profile: &Profile, shares: Shares<'_>) -> Reason {
         Reason::NotFollowed { processes, wall_ns, cpu_ns, recorded_ns: profile.clocks().cpu_ns }
     } else if let Some(stopped) = stopped(profile, waits, wall_ns) {
         stopped
+    } else if let Some(masked) = masked(profile) {
+        masked
     } else if let Some(damaged) = damaged(profile, is_short) {
         damaged
     } else if is_short {
@@ -211,6 +214,14 @@ fn stopped(profile: &Profile, waits: bool, wall_ns: u64) -> Option<Reason> {
     let works = waits && part > LOST_MAX && share(program_ns, wall_ns) >= 0.5;
     let is_told = not_recorded_ns >= TIME_NS_MIN && (part > STOPPED_MAX || works);
     is_told.then_some(Reason::Stopped { not_recorded_ns, cpu_ns })
+}
+
+/// Where threads that cannot be asked for their stacks used more CPU than all others.
+fn masked(profile: &Profile) -> Option<Reason> {
+    let unseen_ns = masked::unseen_ns(profile);
+    let cpu_ns = profile.clocks().cpu_sampled_ns;
+    let is_told = unseen_ns >= TIME_NS_MIN && unseen_ns > cpu_ns;
+    is_told.then_some(Reason::Masked { unseen_ns, cpu_ns })
 }
 
 /// Where lost blocks took much of the CPU, or nearly all that there was to judge.

@@ -6,6 +6,7 @@ pub mod warning;
 
 use std::cmp::Reverse;
 
+use crate::rules::masked;
 use crate::rules::pace::higher_rate;
 use crate::rules::verdict::not_followed;
 use crate::rules::waits::pauses;
@@ -357,8 +358,7 @@ const UNBLOCK: &str = "unblock SIGURG there (signal.pthread_sigmask)";
 /// Threads that block the signal that asks them, with the CPU that is in no sample of theirs: more than 1 % of the program's.
 pub(crate) fn masked(profile: &Profile) -> Option<Warning> {
     let all_ns = profile.clocks().cpu_ns;
-    let marks = profile.marks.iter().filter(|mark| mark.kind == MarkKind::Masked);
-    let mut threads: Vec<(&Thread, u64)> = marks.filter_map(|mark| masked_thread(profile, mark)).collect();
+    let mut threads: Vec<(&Thread, u64)> = masked::threads(profile).collect();
     threads.retain(|(_, unseen_ns)| u128::from(*unseen_ns) * 100 > u128::from(all_ns));
     threads.sort_by_key(|(_, unseen_ns)| Reverse(*unseen_ns));
     let names: Vec<String> =
@@ -370,17 +370,6 @@ pub(crate) fn masked(profile: &Profile) -> Option<Warning> {
     };
     let what = format!("{who} {block} signals, SIGURG among them: {unseen} of {their} CPU have no stacks");
     Some(Warning::new(what, UNBLOCK))
-}
-
-/// The thread that a mark names, the last of this number that had begun, and its CPU that is in no sample.
-fn masked_thread<'p>(profile: &'p Profile, mark: &Mark) -> Option<(&'p Thread, u64)> {
-    let of_mark = |thread: &&Thread| {
-        thread.process == mark.process
-            && thread.tid.map(u64::from) == mark.value
-            && thread.start_ns.is_none_or(|start_ns| start_ns <= mark.at_ns)
-    };
-    let thread = profile.threads.iter().filter(of_mark).max_by_key(|thread| thread.start_ns)?;
-    Some((thread, thread.cpu_not_sampled_ns.filter(|_| !thread.is_genba_s())?))
 }
 
 /// The CPU of a thread that ended without a sample of it: it may have some that waited.
@@ -417,7 +406,9 @@ fn coverage(profile: &Profile) -> Option<Warning> {
     if !parts.is_empty() {
         what += &format!(" ({parts})");
     }
-    let unseen: Vec<u64> = profile.threads.iter().filter_map(never_sampled_ns).collect();
+    let is_masked = |thread: &&Thread| masked::threads(profile).any(|(masked, _)| std::ptr::eq(masked, *thread));
+    let unmasked = profile.threads.iter().filter(|thread| !is_masked(thread));
+    let unseen: Vec<u64> = unmasked.filter_map(never_sampled_ns).collect();
     let unseen_ns = unseen.iter().fold(0_u64, |sum, ns| sum.saturating_add(*ns));
     if unseen_ns.saturating_mul(2) > clocks.cpu_not_sampled_ns.saturating_add(clocks.cpu_lost_ns) {
         let threads = counted(unseen.len() as u64, "thread that ended", "threads that ended");
@@ -435,9 +426,10 @@ fn coverage(profile: &Profile) -> Option<Warning> {
         let whose = match without_end.count() {
             0 => "processes that ended".to_string(),
             count => {
-                if stopped_early(profile).is_none() {
-                    remedy.get_or_insert_with(|| "let processes end by themselves".to_string());
-                }
+                remedy.get_or_insert_with(|| match stopped_early(profile) {
+                    Some(_) => remedies::OF_NO_ROOM.to_string(),
+                    None => "let processes end by themselves".to_string(),
+                });
                 format!("{} without an end", counted(count as u64, "process", "processes"))
             }
         };

@@ -46,5 +46,6 @@ mod verdict_collections;
 mod verdict_data;
 mod verdict_functions;
 mod verdict_threads;
+mod verdict_unseen;
 mod version_3;
 mod warnings;

@@ -438,50 +438,6 @@ fn a_collection_at_exit_is_called_so_where_the_stack_tells() {
 }
 
 #[test]
-fn a_verdict_needs_a_tenth_of_a_second_and_fifty_samples() {
-    check(
-        &format!("{PROCESS}hot@app.py:1[4-9] x63\n"),
-        expect![[r#"
-        one place: 100.0 % of 101 ms CPU is app.py:1 hot
-    "#]],
-    );
-    check(
-        &format!("{PROCESS}hot@app.py:1[4-9] x62\n"),
-        expect![[r#"
-        too short to judge: 99.2 ms wall, 62 samples
-        give it more to do, or the same in a loop: a verdict needs 100 ms
-    "#]],
-    );
-    let wait = "recv@app.py:2[4-9] > poll[libc.so.6] x40 poll\n";
-    check(
-        &format!("{PROCESS}hot@app.py:1[4-9] x50\n{wait}"),
-        expect![[r#"
-        one place: 100.0 % of 80.0 ms CPU is app.py:1 hot
-    "#]],
-    );
-    check(
-        &format!("{PROCESS}hot@app.py:1[4-9] x49\n{wait}"),
-        expect![[r#"
-        too short to judge: 142 ms wall, 49 samples
-        tick more often (--rate 10000), or run for longer: a verdict needs 50 samples
-    "#]],
-    );
-}
-
-#[test]
-fn a_program_that_went_on_has_enough_to_do() {
-    for end in ["end duration", "end detached"] {
-        check(
-            &format!("{PROCESS}hot@app.py:1[4-9] x62\n{end}\n"),
-            expect![[r#"
-        too short to judge: 99.2 ms wall, 62 samples
-        record for longer: a verdict needs 100 ms
-    "#]],
-        );
-    }
-}
-
-#[test]
 fn the_next_to_look_at_is_the_function_with_most_below_it() {
     let below = |function: &str, line: usize| format!("main@app.py:50[4-9] > {function}@app.py:{line}[4-9] x20\n");
     let in_serve =
@@ -493,16 +449,5 @@ fn the_next_to_look_at_is_the_function_with_most_below_it() {
         no single cause: the largest expression has 16.7 %, the ten largest 100.0 % of 192 ms CPU
         next: serve (app.py) has 66.7 % with what it calls (genba report --by function --sort total)
     "#]],
-    );
-}
-
-#[test]
-fn nothing_was_sampled() {
-    check(
-        PROCESS,
-        expect![[r#"
-            too short to judge: 0 ns wall, 0 samples
-            give it more to do, or the same in a loop: a verdict needs 100 ms
-        "#]],
     );
 }

@@ -109,6 +109,11 @@ fn bursts_of_threads_that_wait_for_each_other_are_not_added_up() {
     assert_eq!(name([main, burst, burst, burst, burst]), "waiting");
     let long = "work@app.py:2[4-9] x350 gil\nwork@app.py:2[4-9] x125\nrest@app.py:3[4-9] x325 poll\n";
     assert_eq!(name([main, long, long, long, long]), "GIL");
+    // Whoever holds it sleeps, and nobody works for a tenth of the time.
+    let asleep = "held@app.py:1[4-9] x800 asleep\n";
+    let kept = |works: usize| format!("work@app.py:2[4-9] x{} gil\nwork@app.py:2[4-9] x{works}\n", 800 - works);
+    assert_eq!(name([asleep, main, main, main, &kept(79)]), "waiting");
+    assert_ne!(name([asleep, main, main, main, &kept(80)]), "waiting");
     // Whoever holds it sleeps, and the others have work all the time.
     let held = "work@app.py:2[4-9] x740 gil\nwork@app.py:2[4-9] x60\n";
     assert_eq!(name(["held@app.py:1[4-9] x800 asleep\n", held, held, main, main]), "GIL");
@@ -366,6 +371,34 @@ fn what_a_wait_is_on_stands_behind_its_call() {
             waiting: 326 ms wall, 6.40 ms CPU (2.0 %)
              78.4 %   256 ms  app.py:1 ask   waiting for an event (poll on a socket), at least 2 waits, about 128 ms or less on average
              19.6 %  64.0 ms  app.py:3 read   waiting for data (read on a pipe)
+        "#]],
+    );
+}
+
+/// A process that nobody can use, since one thread sleeps and keeps the interpreter.
+#[test]
+fn who_waits_for_an_interpreter_that_sleeps_is_told_so() {
+    let recording = |waits: usize| {
+        format!(
+            "{PROCESS}nap@app.py:1[4-9] > sleep[libc.so.6] x300 asleep\n\
+             thread 8 worker\nwork@app.py:2[4-9] x{waits} gil\nwork@app.py:2[4-9] x1\nrest@app.py:3[4-9] x{} poll\n",
+            399 - waits
+        )
+    };
+    check(
+        &recording(399),
+        expect![[r#"
+            waiting: 1.12 s wall, 1.60 ms CPU (0.1 %)
+             42.9 %   480 ms  app.py:1 nap   asleep
+            some code keeps the GIL while it waits: genba dump PID shows which thread holds it
+        "#]],
+    );
+    check(
+        &recording(100),
+        expect![[r#"
+            waiting: 1.12 s wall, 1.60 ms CPU (0.1 %)
+             42.9 %   480 ms  app.py:1 nap   asleep
+             42.7 %   478 ms  app.py:3 rest   waiting for an event (poll)
         "#]],
     );
 }

@@ -296,6 +296,18 @@ fn threads_that_block_signals_are_named_with_their_cpu() {
     );
 }
 
+/// It was met at each tick, and did not answer: more ticks meet it no better.
+#[test]
+fn a_thread_that_blocked_signals_until_its_end_was_met() {
+    check(
+        "process 7 3.13.0\n thread 7 main\n f@a.py:1 x400\n thread 8 zmq\n masked 8 300ms 300ms\n ended 8 300ms 300ms\n unsampled 300ms",
+        expect![[r#"
+            samples cover 68.0 % of the program's CPU; 300 ms are in no sample; unblock SIGURG where threads block it
+            thread 8 (zmq) blocks signals, SIGURG among them: 300 ms of its CPU have no stacks; unblock SIGURG there (signal.pthread_sigmask)
+        "#]],
+    );
+}
+
 #[test]
 fn what_a_killed_process_used_after_its_last_block_is_not_recorded() {
     check(

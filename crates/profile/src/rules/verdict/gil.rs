@@ -44,6 +44,12 @@ impl Facts {
         at_work_ns <= longest_ns / 4 * 3
     }
 
+    /// One thread waited for the GIL for most of the time, while nobody worked.
+    pub fn waits_for_gil(&self, wall_ns: u64) -> bool {
+        let longest_ns = self.threads.values().map(|thread| thread.gil_wait_ns).max().unwrap_or(0);
+        self.is_gil_kept_in_waits() && longest_ns > wall_ns / 2
+    }
+
     /// Threads that waited for the GIL for a hundredth of all that waiting, or more.
     fn gil_threads(&self) -> usize {
         let waited = self.threads.values().map(|thread| thread.gil_wait_ns).filter(|wait_ns| *wait_ns > 0);

@@ -199,6 +199,7 @@ impl Finder<'_> {
             | Reason::NoClock { .. }
             | Reason::Damaged { .. }
             | Reason::Stopped { .. }
+            | Reason::Masked { .. }
             | Reason::NotFollowed { .. } => Vec::new(),
         }
     }
@@ -226,6 +227,7 @@ impl Finder<'_> {
             Reason::OnePlace { .. } | Reason::OneLine { .. } | Reason::OneFunction { .. } => {
                 self.lead(reason).and_then(|lead| self.of_loop(lead.part_ns)).into_iter().collect()
             }
+            Reason::Waiting { wall_ns, .. } if self.facts.waits_for_gil(wall_ns) => vec![Advice::WhoKeepsGil],
             Reason::TooShort { wall_ns, .. } if wall_ns < TIME_NS_MIN => vec![Advice::RunLonger],
             Reason::TooShort { .. } => vec![Advice::TickMoreOften],
             _ => Vec::new(),

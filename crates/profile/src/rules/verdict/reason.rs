@@ -9,22 +9,85 @@ use crate::rules::weight::Weight;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Reason {
-    StartUp { processes: u64, wall_ns: u64, importing_ns: u64 },
-    Waiting { wall_ns: u64, cpu_ns: u64, in_queue_ns: u64 },
-    Gil { threads: u64, cpu_ns: u64, span_ns: u64, waited_ns: u64, wanting_ns: u64 },
-    NativeThreads { threads: u64, native_cpu_ns: u64, cpu_ns: u64 },
-    Gc { gc_cpu_ns: u64, cpu_ns: u64 },
-    Recursion { depth_max: u64, is_depth_cut: bool, cpu_ns: u64 },
-    OnePlace { cpu_ns: u64 },
-    OneLine { expressions: u64, cpu_ns: u64 },
-    OneFunction { lines: u64, cpu_ns: u64 },
-    Spread { largest_ns: u64, ten_largest_ns: u64, cpu_ns: u64 },
-    NoSingleCause { largest_ns: u64, ten_largest_ns: u64, cpu_ns: u64 },
-    TooShort { wall_ns: u64, samples: u64 },
-    NoClock { samples: u64 },
-    Damaged { blocks: u64, cpu_lost_ns: u64, cpu_ns: u64 },
-    Stopped { not_recorded_ns: u64, cpu_ns: u64 },
-    NotFollowed { processes: u64, wall_ns: u64, cpu_ns: u64, recorded_ns: u64 },
+    StartUp {
+        processes: u64,
+        wall_ns: u64,
+        importing_ns: u64,
+    },
+    Waiting {
+        wall_ns: u64,
+        cpu_ns: u64,
+        in_queue_ns: u64,
+    },
+    Gil {
+        threads: u64,
+        cpu_ns: u64,
+        span_ns: u64,
+        waited_ns: u64,
+        wanting_ns: u64,
+    },
+    NativeThreads {
+        threads: u64,
+        native_cpu_ns: u64,
+        cpu_ns: u64,
+    },
+    Gc {
+        gc_cpu_ns: u64,
+        cpu_ns: u64,
+    },
+    Recursion {
+        depth_max: u64,
+        is_depth_cut: bool,
+        cpu_ns: u64,
+    },
+    OnePlace {
+        cpu_ns: u64,
+    },
+    OneLine {
+        expressions: u64,
+        cpu_ns: u64,
+    },
+    OneFunction {
+        lines: u64,
+        cpu_ns: u64,
+    },
+    Spread {
+        largest_ns: u64,
+        ten_largest_ns: u64,
+        cpu_ns: u64,
+    },
+    NoSingleCause {
+        largest_ns: u64,
+        ten_largest_ns: u64,
+        cpu_ns: u64,
+    },
+    TooShort {
+        wall_ns: u64,
+        samples: u64,
+    },
+    NoClock {
+        samples: u64,
+    },
+    Damaged {
+        blocks: u64,
+        cpu_lost_ns: u64,
+        cpu_ns: u64,
+    },
+    Stopped {
+        not_recorded_ns: u64,
+        cpu_ns: u64,
+    },
+    /// Threads that block genba's signal used more CPU than samples have.
+    Masked {
+        unseen_ns: u64,
+        cpu_ns: u64,
+    },
+    NotFollowed {
+        processes: u64,
+        wall_ns: u64,
+        cpu_ns: u64,
+        recorded_ns: u64,
+    },
 }
 
 impl Reason {
@@ -44,9 +107,11 @@ impl Reason {
             Reason::Spread { .. } => "spread",
             Reason::NoSingleCause { .. } => "no single cause",
             Reason::TooShort { .. } => "too short to judge",
-            Reason::NoClock { .. } | Reason::NotFollowed { .. } | Reason::Damaged { .. } | Reason::Stopped { .. } => {
-                "not judged"
-            }
+            Reason::NoClock { .. }
+            | Reason::NotFollowed { .. }
+            | Reason::Damaged { .. }
+            | Reason::Stopped { .. }
+            | Reason::Masked { .. } => "not judged",
         }
     }
 

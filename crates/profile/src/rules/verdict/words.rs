@@ -197,6 +197,11 @@ impl Words<'_> {
                 duration(not_recorded_ns),
                 duration(cpu_ns)
             ),
+            Reason::Masked { unseen_ns, cpu_ns } => format!(
+                "{} CPU of threads that block SIGURG has no stacks, {} has; the rows below have that",
+                duration(unseen_ns),
+                duration(cpu_ns)
+            ),
             Reason::NotFollowed { processes, wall_ns, cpu_ns, recorded_ns } => format!(
                 "{} ran for {} ({} CPU) and {} not in this recording, which holds {} CPU",
                 counted(processes, "Python of this run", "Pythons of this run"),

@@ -17,6 +17,9 @@ use crate::tables::owner::Owner;
 use crate::tables::profile::{Home, NodeIndex, ProcessIndex, Profile, SampleGroup, ThreadIndex};
 use genba_format::state::State;
 
+/// Beside waits for the GIL, less work than one part of so many is none.
+const ASLEEP_OF: u64 = 10;
+
 #[derive(Debug, Default)]
 pub struct ShortWaits {
     /// By the group's place in `Profile::samples`.
@@ -105,7 +108,8 @@ impl ShortWaits {
 }
 
 /// While a thread waits for the GIL another one holds it and works, so that these waits are not added up. A process works for as long as any of its
-/// threads, though, which may have waited for one that held the GIL and slept, or had no CPU.
+/// threads, though, which may have waited for one that held the GIL and slept, or had no CPU. Where nobody works for a tenth of that time, all of them
+/// wait for the one that sleeps.
 fn working_ns(profile: &Profile, threads: &HashMap<ThreadIndex, Sums>) -> u64 {
     let mut processes: HashMap<ProcessIndex, (u64, u64)> = HashMap::default();
     for (thread, sums) in threads {
@@ -113,7 +117,9 @@ fn working_ns(profile: &Profile, threads: &HashMap<ThreadIndex, Sums>) -> u64 {
         *together_ns = together_ns.saturating_add(sums.working_ns(0));
         *longest_ns = (*longest_ns).max(sums.working_ns(sums.gil_ns));
     }
-    let longer = processes.into_values().map(|(together_ns, longest_ns)| together_ns.max(longest_ns));
+    let longer = processes.into_values().map(|(together_ns, longest_ns)| {
+        if together_ns >= longest_ns / ASLEEP_OF { longest_ns.max(together_ns) } else { together_ns }
+    });
     longer.fold(0, u64::saturating_add)
 }
 
