@@ -5,35 +5,41 @@
 pub mod aligned;
 pub mod call_tree;
 pub mod certainty;
+mod chosen;
 mod codebase;
 pub mod comparable;
 mod division;
 mod files;
+mod order;
 pub mod paired;
 pub mod places;
+mod rewritten;
 mod same_code;
 pub mod tried;
 mod within_run;
 
 use foldhash::{HashMap, HashSet};
-use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use crate::rules::difference::aligned::{Begins, By, Function, Site, SiteIndex, Sites, sites_of};
 use crate::rules::difference::certainty::{Busy, Certainty, Estimate, Longer, SAMPLES_MIN, Sums, variance_of_unseen};
+use crate::rules::difference::chosen::choice;
+pub use crate::rules::difference::chosen::without;
 use crate::rules::difference::codebase::Codebase;
 pub use crate::rules::difference::comparable::Run;
 use crate::rules::difference::comparable::of_any_row::{OfAnyRow, apart};
 use crate::rules::difference::comparable::{Facts, longer_part, obstacles, unlike, waited_for_cpu};
 use crate::rules::difference::division::{Division, Ways};
 use crate::rules::difference::files::Side;
+use crate::rules::difference::order::{place, sort};
 use crate::rules::difference::places::{Place, Series, places, whole_run};
+use crate::rules::difference::rewritten::Rewritten;
 use crate::rules::difference::same_code::homonyms::Instance;
 use crate::rules::difference::within_run::Sum;
 use crate::rules::difference::within_run::progress::{Progress, one_sample};
 use crate::rules::phase::Phase;
 use crate::rules::reading::Reading;
-use crate::rules::weight::{Choice, Weight, tells};
+use crate::rules::weight::{Choice, Weight};
 use crate::tables::profile::{FrameIndex, Profile};
 use crate::tables::window::Bins;
 
@@ -58,6 +64,8 @@ pub struct Difference {
     pub rows: Vec<Row>,
     /// Functions under one caller, where several expressions of theirs are rows; in the same order.
     pub functions: Vec<Row>,
+    /// What each side has under its own text or name: the rows that are only in A with those that are only in B, as one.
+    pub rewritten: Vec<Row>,
     pub certainty: Certainty,
     pub busy: Busy,
     pub samples_before: u64,
@@ -80,6 +88,8 @@ pub struct Row {
     pub samples_before: u64,
     pub samples_after: u64,
     pub estimate: Estimate,
+    /// Only one side has it, and it is part of a row of `rewritten`.
+    pub is_rewritten: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -152,7 +162,7 @@ pub fn difference(before: &[Run], after: &[Run], asked: Option<Weight>) -> Diffe
     difference.obstacles = obstacles(&before, &after, weight);
     difference.unlike = unlike(&before, &after);
     if !difference.obstacles.is_empty() {
-        let rows = difference.rows.iter_mut().chain(&mut difference.functions);
+        let rows = difference.rows.iter_mut().chain(&mut difference.functions).chain(&mut difference.rewritten);
         rows.map(|row| &mut row.estimate).chain([&mut difference.whole]).for_each(|estimate| estimate.certain = false);
         difference.advice = None;
     }
@@ -165,28 +175,13 @@ impl Difference {
     pub fn moved_files(&self) -> BTreeSet<(&str, &str)> {
         self.codebase.moved()
     }
-}
 
-/// The first run that does not tell that weight.
-#[must_use]
-pub fn without<'r>(before: &'r [Run], after: &'r [Run], weight: Weight) -> Option<&'r Run> {
-    before.iter().chain(after).find(|run| !tells(&run.reading, weight))
-}
-
-/// Wall, where each run would choose it and it is the program's doing; else the first that all runs tell.
-fn choice(before: &[Run], after: &[Run], asked: Option<Weight>) -> Choice {
-    if let Some(weight) = asked {
-        return Choice { weight, why: None };
-    }
-    let lacking = |weight: Weight| without(before, after, weight);
-    let mut all = before.iter().chain(after);
-    if lacking(Weight::Cpu).is_none() && all.all(|run| run.reading.choice.weight == Weight::Wall) {
-        return Choice { weight: Weight::Wall, why: Some("the program waited most of the time".to_string()) };
-    }
-    match (lacking(Weight::Cpu), lacking(Weight::Wall)) {
-        (None, _) => Choice { weight: Weight::Cpu, why: None },
-        (Some(run), None) => Choice { weight: Weight::Wall, why: Some(format!("{} tells no CPU time", run.name)) },
-        (Some(_), Some(run)) => Choice { weight: Weight::Samples, why: Some(format!("{} tells no clock", run.name)) },
+    /// The certain row with the largest change. Rows that only one side has count together with those of the other side that they may be.
+    #[must_use]
+    pub fn largest_certain(&self) -> Option<&Row> {
+        let rows = self.functions.iter().chain(&self.rows).filter(|row| !row.is_rewritten);
+        let certain = rows.chain(&self.rewritten).filter(|row| row.estimate.certain);
+        certain.max_by(|one, other| one.estimate.change().abs().total_cmp(&other.estimate.change().abs()))
     }
 }
 
@@ -216,6 +211,7 @@ struct Table {
     begins: Begins,
     whole: Sums,
     known: HashMap<Key, Known>,
+    rewritten: Rewritten,
     /// Of each run: what one sample weighs, later ones more.
     one_sample: Vec<f64>,
     /// Of each run: its sum, what filters leave out included.
@@ -239,6 +235,7 @@ impl Table {
             begins: Begins::default(),
             whole: Sums::default(),
             known: HashMap::default(),
+            rewritten: Rewritten::default(),
             one_sample: Vec::new(),
             recorded: Vec::new(),
             of_any_row: Vec::new(),
@@ -278,29 +275,48 @@ impl Table {
     fn add_up(&mut self) {
         let divisions: HashMap<Function, Division> =
             std::mem::take(&mut self.ways).into_iter().map(|(function, ways)| (function, ways.division())).collect();
+        let runs = std::mem::take(&mut self.runs);
+        let keys_of = |place: &Aligned| match place {
+            Aligned::Phase(phase) => (Key::Phase(*phase), None),
+            Aligned::NoPython => (Key::NoPython, None),
+            Aligned::Code { own, callers } => {
+                let own_function = self.own.get(*own).function();
+                let caller = divisions.get(&own_function).and_then(|division| division.caller(callers));
+                let caller_function = caller.map(|caller| self.callers.get(caller).function());
+                let function = Key::Function { own: own_function, caller: caller_function };
+                (Key::Expression { own: *own, caller }, Some(function))
+            }
+        };
+        let of_run = |run: &RunPlaces| run.places.iter().map(|(place, _)| keys_of(place)).collect::<Vec<_>>();
+        let keys: Vec<Vec<(Key, Option<Key>)>> = runs.iter().map(of_run).collect();
+        let met = runs.iter().zip(&keys).flat_map(|(run, keys)| {
+            keys.iter()
+                .zip(&run.places)
+                .map(|((key, function), (_, series))| (run.side, key, function.as_ref(), series))
+        });
+        self.rewritten = Rewritten::of(met);
         let sides = (self.runs_before, self.runs_after);
         let mut buffer = Vec::new();
-        for (position, run) in std::mem::take(&mut self.runs).into_iter().enumerate() {
+        for (position, (run, keys)) in runs.into_iter().zip(keys).enumerate() {
             let mut of_key: HashMap<Key, Series> = HashMap::default();
-            for (place, series) in &run.places {
-                let key = match place {
-                    Aligned::Phase(phase) => Key::Phase(*phase),
-                    Aligned::NoPython => Key::NoPython,
-                    Aligned::Code { own, callers } => {
-                        let own_function = self.own.get(*own).function();
-                        let caller = divisions.get(&own_function).and_then(|division| division.caller(callers));
-                        let caller_function = caller.map(|caller| self.callers.get(caller).function());
-                        let function = Key::Function { own: own_function, caller: caller_function };
-                        self.known.entry(function.clone()).or_default().expressions.insert(*own);
-                        of_key.entry(function).or_default().add(series);
-                        Key::Expression { own: *own, caller }
-                    }
-                };
+            let mut rewritten = self.rewritten.nothing();
+            for ((key, function), (_, series)) in keys.into_iter().zip(&run.places) {
+                if let (Some(function), Key::Expression { own, .. }) = (function, &key) {
+                    self.known.entry(function.clone()).or_default().expressions.insert(*own);
+                    of_key.entry(function).or_default().add(series);
+                }
+                if let Some(part) = self.rewritten.part(&key) {
+                    rewritten[part].add(series);
+                }
                 of_key.entry(key).or_default().add(series);
             }
             // What was recorded is exact as a whole; what a filter keeps of it is a row of the run like others.
             let sum = run.progress.sum(&run.whole, &mut buffer);
             add_sum(&mut self.whole, run.side, position, sides, run.whole.samples, sum);
+            for (sums, series) in self.rewritten.sums().zip(rewritten) {
+                let sum = run.progress.sum(&series, &mut buffer);
+                add_sum(sums, run.side, position, sides, series.samples, sum);
+            }
             for (key, series) in of_key {
                 let sum = run.progress.sum(&series, &mut buffer);
                 add_sum(&mut self.known.entry(key).or_default().sums, run.side, position, sides, series.samples, sum);
@@ -348,10 +364,10 @@ impl Table {
             !is_too_few && sums.samples_before / runs_before + sums.samples_after / runs_after >= SAMPLES_MIN
         };
         let compared = 1 + self.known.values().filter(|known| is_compared(&known.sums)).count();
-        for known in self.known.values_mut() {
+        for sums in self.known.values_mut().map(|known| &mut known.sums).chain(self.rewritten.sums()) {
             // What all runs of a side hardly met is as uncertain as what one run did.
-            let before = known.sums.before.iter_mut().map(|sum| (sum, runs_before));
-            let sums = before.chain(known.sums.after.iter_mut().map(|sum| (sum, runs_after)));
+            let before = sums.before.iter_mut().map(|sum| (sum, runs_before));
+            let sums = before.chain(sums.after.iter_mut().map(|sum| (sum, runs_after)));
             for ((sum, runs), one_sample) in sums.zip(&self.one_sample) {
                 sum.variance += variance_of_unseen(*one_sample, compared) / runs as f64;
             }
@@ -381,7 +397,11 @@ impl Table {
                 samples_before: sums.samples_before,
                 samples_after: sums.samples_after,
                 estimate: certainty.estimate(sums, is_compared(sums)),
+                is_rewritten: self.rewritten.part(key).is_some(),
             };
+            if row.estimate.certain {
+                self.rewritten.claim(key);
+            }
             let size = row.estimate.before + row.estimate.after;
             let is_larger =
                 |(other, subject, _): &(f64, Subject, &Sums)| (size, place(&row.subject)) > (*other, place(subject));
@@ -401,11 +421,14 @@ impl Table {
         });
         sort(&mut rows);
         sort(&mut functions);
+        let mut rewritten = self.rewritten.claimed(|key, side| self.subject(key, side), &certainty, is_compared);
+        sort(&mut rewritten);
         Difference {
             choice,
             whole,
             rows,
             functions,
+            rewritten,
             certainty,
             busy: self.busy,
             samples_before: self.whole.samples_before,
@@ -460,24 +483,6 @@ impl Table {
 /// The side whose paths and lines a row has.
 fn named_by(sums: &Sums) -> Side {
     if sums.samples_before > 0 && sums.samples_after == 0 { Side::Before } else { Side::After }
-}
-
-fn sort(rows: &mut [Row]) {
-    rows.sort_by_cached_key(|row| {
-        let Estimate { certain, is_too_few, .. } = row.estimate;
-        // Bits of floats that are not negative are in their order.
-        (!certain, is_too_few, Reverse(row.estimate.change().abs().to_bits()), place(&row.subject))
-    });
-}
-
-/// The order of rows with the same change.
-fn place(subject: &Subject) -> impl Ord + use<> {
-    let code = |code: &Code| (code.file.clone(), code.line, code.function.clone(), code.expression.clone());
-    match subject {
-        Subject::Code { code: own, caller } => (0, Some(code(own)), caller.as_ref().map(code), None),
-        Subject::Phase(phase) => (1, None, None, Some(*phase)),
-        Subject::NoPython => (2, None, None, None),
-    }
 }
 
 /// Runs of the row's side in which it was not seen have a sum of 0.

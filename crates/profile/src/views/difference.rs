@@ -134,7 +134,7 @@ impl Comparison<'_> {
         }
         let whole = &difference.whole;
         let measured = self.margin(whole);
-        let largest = self.largest_certain();
+        let largest = difference.largest_certain();
         match (whole.certain, largest) {
             (true, largest) => {
                 let share = relative(whole);
@@ -149,10 +149,14 @@ impl Comparison<'_> {
                 format!("{takes}: {measured}{}{most}", self.of_each())
             }
             (false, Some(largest)) => {
-                let certain = self.difference.rows.iter().filter(|row| row.estimate.certain).count() as u64;
-                let rows = match certain {
-                    0 | 1 => String::new(),
-                    several => format!(" {} are certain.", counted(several, "row", "rows")),
+                let rows = match (self.certain(|_| true), self.certain(|row| row.is_rewritten)) {
+                    (0 | 1, _) => String::new(),
+                    (several, 0) => format!(" {} are certain.", counted(several, "row", "rows")),
+                    (several, rewritten) => format!(
+                        " {} are certain, {} of them code that was rewritten or moved.",
+                        counted(several, "row", "rows"),
+                        count(rewritten)
+                    ),
                 };
                 let change = self.margin(&largest.estimate);
                 format!(
@@ -162,9 +166,24 @@ impl Comparison<'_> {
                 )
             }
             (false, None) => {
-                format!("no difference that these recordings can tell: B − A is {measured}{}", self.of_each())
+                let rewritten = match self.certain(|row| row.is_rewritten) {
+                    0 => String::new(),
+                    rows => format!(
+                        ". Code was rewritten or moved ({} only in A or only in B), and no change of its time is certain",
+                        counted(rows, "row is", "rows are")
+                    ),
+                };
+                format!(
+                    "no difference that these recordings can tell: B − A is {measured}{}{rewritten}",
+                    self.of_each()
+                )
             }
         }
+    }
+
+    /// How many rows are certain.
+    fn certain(&self, is: impl Fn(&Row) -> bool) -> u64 {
+        self.difference.rows.iter().filter(|row| row.estimate.certain && is(row)).count() as u64
     }
 
     fn is_too_few(&self) -> bool {
@@ -190,13 +209,6 @@ impl Comparison<'_> {
             all.push(Warning::new(what, "--weight cpu compares time").to_string());
         }
         all
-    }
-
-    /// A function, where all of it is more certain than the largest of its expressions.
-    fn largest_certain(&self) -> Option<&Row> {
-        let rows = self.difference.functions.iter().chain(&self.difference.rows);
-        let certain = rows.filter(|row| row.estimate.certain);
-        certain.max_by(|one, other| one.estimate.change().abs().total_cmp(&other.estimate.change().abs()))
     }
 
     /// How many rows there are of each kind.

@@ -11,6 +11,7 @@ mod difference_claims;
 mod difference_forms;
 mod difference_identity;
 mod difference_page;
+mod difference_rewritten;
 mod difference_times;
 mod edited_programs;
 mod export;
