@@ -79,10 +79,11 @@ impl Estimate {
         self.after - self.before
     }
 
-    /// Half of the interval's width.
+    /// From the change to the end of the interval that is further away.
     #[must_use]
     pub fn margin(&self) -> f64 {
-        (self.high - self.low) / 2.0
+        let change = self.change();
+        (change - self.low).max(self.high - change)
     }
 }
 
@@ -236,7 +237,11 @@ impl Certainty {
         let change = after - before;
         let error = (self.squared_error(row) + (self.uneven * middle(row)).powi(2)).sqrt();
         let margin = self.factor * error + self.no_work(row);
-        let (low, high) = (change - margin, change + margin);
+        // How often a run comes to a row says nothing of what it can lose: no more than A has, with what samples and runs leave open of both sides.
+        let of_what_was_met =
+            (self.squared_error_of(row, |sum| sum.variance) + (self.uneven * middle(row)).powi(2)).sqrt();
+        let most = self.factor * of_what_was_met + self.no_work(row);
+        let (low, high) = ((change - margin).max(-before - most), (change + margin).min(after + most));
         let certain = is_compared && (low > 0.0 || high < 0.0);
         let runs_needed = if certain { None } else { self.runs_needed(row, change.abs()) };
         Estimate { before, after, low, high, certain, is_too_few: !is_compared, runs_needed }
@@ -306,11 +311,15 @@ impl Certainty {
     /// Of the change. Few runs may agree by chance: their variance counts with that of all rows (Smyth 2004), and is never less than what
     /// their samples give.
     fn squared_error(&self, row: &Sums) -> f64 {
+        let is_measured = self.spread.freedom.is_some();
+        self.squared_error_of(row, |sum| if is_measured { sum.variance } else { variance_of_single(sum) })
+    }
+
+    /// With that variance of one run by its samples.
+    fn squared_error_of(&self, row: &Sums, variance: impl Fn(&Sum) -> f64) -> f64 {
         let of_side = |sums: &[Sum], part: f64| {
             let runs = sums.len().max(1) as f64;
-            let variance =
-                |sum: &Sum| if self.spread.freedom.is_none() { variance_of_single(sum) } else { sum.variance };
-            let own = sums.iter().map(variance).sum::<f64>() / runs;
+            let own = sums.iter().map(&variance).sum::<f64>() / runs;
             (own + (part * mean(sums)).powi(2) + self.exchange.powi(2)) / runs
         };
         let expected = of_side(&row.before, self.part_before) + of_side(&row.after, self.part_after);

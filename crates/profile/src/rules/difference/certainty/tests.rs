@@ -75,6 +75,28 @@ fn a_single_run_is_as_uncertain_as_its_own_calls_and_several_are_measured() {
     assert!((bounded(1, 9.0) - of_rest).abs() < 0.1, "{} and {of_rest}", bounded(1, 9.0));
 }
 
+/// A row of 40 that a run of 1,000 may come to as often as it likes.
+#[test]
+fn a_row_loses_no_more_than_it_has() {
+    let of = |before: f64, after: f64| {
+        let mut row = sums(&[before], &[after], 5.0);
+        let all = row.before.iter_mut().chain(&mut row.after);
+        all.for_each(|sum| sum.visits = Some(Visits { variance: 1e6, freedom: 1, variance_max: 1e6 }));
+        let told = estimate(&row, 1);
+        // The same without visits: samples and runs leave that much open.
+        row.before.iter_mut().chain(&mut row.after).for_each(|sum| sum.visits = None);
+        (told, estimate(&row, 1).margin())
+    };
+    let (told, open) = of(40.0, 30.0);
+    assert!(!told.certain, "{told:?}");
+    assert!((told.low + 40.0 + open).abs() < 1e-9 && (told.high - 30.0 - open).abs() < 1e-9, "{told:?}, {open}");
+    assert!(told.low < -40.0 && told.high > 30.0, "what A has is uncertain, too: {told:?}");
+    assert!((told.margin() - (told.high - told.change())).abs() < 1e-9, "the end that is further away: {told:?}");
+    // Nothing is cut off where samples alone make an interval.
+    let told = estimate(&sums(&[40.0], &[0.0], 5.0), 1);
+    assert!((told.high + told.low + 80.0).abs() < 1e-9, "{told:?}");
+}
+
 #[test]
 fn what_is_in_no_sample_of_one_side_may_be_any_row_s() {
     let row = sums(&[100.0, 100.1, 99.9, 100.0], &[103.0, 103.1, 102.9, 103.0], 0.0);
