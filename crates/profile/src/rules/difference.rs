@@ -5,7 +5,7 @@
 pub mod aligned;
 pub mod call_tree;
 pub mod certainty;
-mod chosen;
+mod choice;
 mod codebase;
 pub mod comparable;
 mod division;
@@ -23,8 +23,7 @@ use std::collections::BTreeSet;
 
 use crate::rules::difference::aligned::{Begins, By, Function, Site, SiteIndex, Sites, sites_of};
 use crate::rules::difference::certainty::{Busy, Certainty, Estimate, Longer, SAMPLES_MIN, Sums, variance_of_unseen};
-use crate::rules::difference::chosen::choice;
-pub use crate::rules::difference::chosen::without;
+pub use crate::rules::difference::choice::without;
 use crate::rules::difference::codebase::Codebase;
 pub use crate::rules::difference::comparable::Run;
 use crate::rules::difference::comparable::of_any_row::{OfAnyRow, apart};
@@ -146,7 +145,7 @@ pub fn bins_of(accounts: &Profile) -> Bins {
 /// Each side has one recording or more. `asked`: the weight.
 #[must_use]
 pub fn difference(before: &[Run], after: &[Run], asked: Option<Weight>) -> Difference {
-    let choice = choice(before, after, asked);
+    let choice = choice::choice(before, after, asked);
     let runs = before.iter().map(|run| (Side::Before, run)).chain(after.iter().map(|run| (Side::After, run)));
     let profiles: Vec<&Profile> = before.iter().chain(after).map(|run| &run.reading.profile).collect();
     let mut table = Table::new(choice.weight, (before.len(), after.len()), Codebase::of(&profiles, before.len()));

@@ -87,7 +87,11 @@ impl Comparison<'_> {
         };
         let unlike = &self.difference.unlike;
         let unlike = (!unlike.is_empty()).then(|| format!("the sides are unlike: {}", unlike.join(", ")));
-        let first = unlike.into_iter().chain(self.allowed_for());
+        let wall = match &self.difference.choice {
+            Choice { weight: Weight::Cpu, why } => why.clone(),
+            _ => None,
+        };
+        let first = wall.into_iter().chain(unlike).chain(self.allowed_for());
         first.chain(of_side("A", self.before)).chain(of_side("B", self.after)).chain(weight).collect()
     }
 

@@ -191,6 +191,28 @@ fn waits_are_compared_by_wall_time() {
         .assert_eq(&samples.verdict());
 }
 
+/// One side alone mostly waited: the change is in its waits.
+#[test]
+fn waits_that_are_gone_are_compared_by_wall_time() {
+    let of = |key: u32, polls: u32| {
+        format!(
+            "process 7 3.13.0 cwd=/app key={key}
+            main@app.py:3 x300
+            main@app.py:4 > poll[libc.so.6] x{polls} poll
+            "
+        )
+    };
+    let (slow, fast) = (runs("before", &[of(1, 900)]), runs("after", &[of(2, 100)]));
+    for sides in [(&slow, &fast), (&fast, &slow)] {
+        assert_eq!(comparison(sides.0, sides.1, None).difference.choice.weight, Weight::Wall);
+    }
+    // Neither waits most of the time, and the wall time changes much.
+    let (some, fast) = (runs("before", &[of(3, 250)]), runs("after", &[of(4, 1)]));
+    let choice = comparison(&some, &fast, None).difference.choice;
+    assert_eq!(choice.weight, Weight::Cpu);
+    assert!(choice.why.is_some_and(|why| why.ends_with("--weight wall compares it")));
+}
+
 /// The next sample brings the time of ticks that gave none, and is one sample: a busy machine has fewer of them for the same work.
 #[test]
 fn ticks_without_a_sample_are_no_less_work() {

@@ -71,6 +71,6 @@ impl Results<'_> {
         }
         let Some(recordings) = self.recordings else { return Ok(()) };
         recorded.map_err(|early| why::ended_early(&early, kept))?;
-        if is_shown { recordings.say(self.lines, self.stream()) } else { Ok(()) }
+        if is_shown { recordings.say(self.lines, &session.measured, self.stream()) } else { Ok(()) }
     }
 }

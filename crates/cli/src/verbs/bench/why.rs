@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use genba_bench::commands::CommandRuns;
 use genba_bench::lines::Line;
-use genba_bench::measured::Early;
+use genba_bench::measured::{Early, Measured, Run};
 use genba_bench::refusal::Refusal;
 use genba_bench::rounds::{self, Plan, Progress, Subject};
 use tempfile::TempDir;
@@ -51,6 +51,26 @@ pub fn ended_early(early: &Early, kept: &str) -> Failure {
         Some(refusal) => not_recorded(refusal, kept),
     };
     early.cleanup_failure.iter().fold(failure, |failure, cleanup| failure.detail(cleanup.what.clone()))
+}
+
+/// Of the slower command's time: from such a difference on it is the wall time that is to be explained.
+const WALL_CHANGE_MIN: f64 = 0.05;
+/// Of the difference of the wall times: with so much of it in CPU, CPU explains it.
+const EXPLAINED_MIN: f64 = 0.5;
+
+/// What `genba diff` compares: the wall time that was measured, where CPU does not explain its difference; else what it takes by itself.
+fn weight(measured: &[Measured], position: usize) -> &'static [&'static str] {
+    let (Some(first), Some(other)) = (measured.first(), measured.get(position)) else { return &[] };
+    let mean =
+        |one: &Measured, of: fn(&Run) -> f64| one.runs.iter().map(of).sum::<f64>() / one.runs.len().max(1) as f64;
+    let wall_ns = |run: &Run| run.time_ns;
+    let cpu_ns = |run: &Run| run.user_ns + run.system_ns;
+    let (from_ns, to_ns) = (mean(first, wall_ns), mean(other, wall_ns));
+    let change_ns = to_ns - from_ns;
+    let explained_ns = (mean(other, cpu_ns) - mean(first, cpu_ns)) * change_ns.signum();
+    let is_wall =
+        change_ns.abs() >= WALL_CHANGE_MIN * from_ns.max(to_ns) && explained_ns < EXPLAINED_MIN * change_ns.abs();
+    if is_wall { &["--weight", "wall"] } else { &[] }
 }
 
 /// The recordings of all commands, in their order.
@@ -110,7 +130,7 @@ impl Recordings {
     }
 
     /// The first command against each of the others.
-    pub fn say(&self, lines: &[Line], stream: read::Stream) -> Result<(), Failure> {
+    pub fn say(&self, lines: &[Line], measured: &[Measured], stream: read::Stream) -> Result<(), Failure> {
         let cannot =
             |error: std::io::Error| Failure::ours(format!("cannot start genba diff: {}", failure::of_system(&error)));
         let of = |position: usize| (0..RUNS).map(move |number| self.path(position, number));
@@ -123,6 +143,7 @@ impl Recordings {
             };
             let done = Command::new(std::env::current_exe().map_err(cannot)?)
                 .args(["diff", "--limit", ROWS])
+                .args(weight(measured, position))
                 .args(of(0))
                 .arg("--")
                 .args(of(position))
