@@ -66,7 +66,7 @@ def test_json_says_what_it_is_a_part_of(recording: Path) -> None:
 
 def test_the_other_formats_and_the_page_say_so(recording: Path, tmp_path: Path) -> None:
     kept = json.loads(genba_said("report", recording, "--format", "json", *FILTER))["filters"]["kept"]
-    collapsed, said = exported(recording, "collapsed", *FILTER)
+    collapsed, said = exported(recording, "collapsed", "--weight", "samples", *FILTER)
     assert sum(int(line.rpartition(" ")[2]) for line in collapsed.splitlines()) == kept["samples"]
     assert said.startswith("kept: ") and "(--focus '^keep$')" in said
     assert "kept: " not in exported(recording, "collapsed")[1]

@@ -73,7 +73,8 @@ class Run:
         return self._once("collapsed", flags, lambda: parse_collapsed(self.collapsed_text(*flags)))
 
     def collapsed_text(self, *flags: str) -> str:
-        return genba_said("export", self.recording, "--to", "collapsed", "-o", "-", *flags)
+        counted = () if "--weight" in flags else ("--weight", "samples")
+        return genba_said("export", self.recording, "--to", "collapsed", "-o", "-", *counted, *flags)
 
     def tree(self, *flags: str) -> str:
         return genba_said("tree", self.recording, *flags)

@@ -37,7 +37,7 @@ pub struct Arguments {
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
 
-    /// What a stack counts, cpu and wall in nanoseconds [default: samples; to speedscope what the report weighs by]
+    /// What a stack counts, cpu and wall in nanoseconds [default: cpu, or samples of a file that tells no CPU; to speedscope what the report weighs by]
     #[arg(long, value_name = "WEIGHT")]
     weight: Option<WeightBy>,
 
@@ -106,7 +106,9 @@ pub fn export(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let output = arguments.output.as_deref();
     let (written, amount, weight) = match to {
         ExportFormat::Collapsed => {
-            let weight = arguments.weight.map_or(Weight::Samples, Into::into);
+            // Samples are not equally long where the budget changed the interval.
+            let default = if reading.tells(Weight::Cpu) { Weight::Cpu } else { Weight::Samples };
+            let weight = arguments.weight.map_or(default, Into::into);
             let options = collapsed::Options { weight, threads: arguments.threads };
             let stacks = collapsed::collapsed(&reading, options);
             let written = delivered(output, &file, to.ending(), |out| write!(out, "{stacks}"))?;

@@ -76,7 +76,7 @@ fn the_newest_recording_is_read_and_named() {
     sandbox.check("export --to collapsed -o -", expect![[r#"
         exit code 0
         stdout
-          <module> (/home/me/slices.py:9);before (/home/me/slices.py:4);bytes.__getitem__ (inferred) [python3.15];PyBytes_FromStringAndSize [python3.15];memmove [libc.so.6] 1966
+          <module> (/home/me/slices.py:9);before (/home/me/slices.py:4);bytes.__getitem__ (inferred) [python3.15];PyBytes_FromStringAndSize [python3.15];memmove [libc.so.6] 3145600000
         stderr
           reading slices.genba
     "#]]);

@@ -41,7 +41,7 @@ fn several_are_read_as_one() {
         "#]],
     );
     sandbox.check(
-        "export a.genba b.genba --to collapsed -o -",
+        "export a.genba b.genba --to collapsed --weight samples -o -",
         expect![[r#"
         exit code 0
         stdout
@@ -50,7 +50,7 @@ fn several_are_read_as_one() {
     "#]],
     );
     sandbox.check(
-        "export a.genba b.genba --to collapsed --threads -o -",
+        "export a.genba b.genba --to collapsed --weight samples --threads -o -",
         expect![[r#"
         exit code 0
         stdout

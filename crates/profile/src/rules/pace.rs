@@ -52,6 +52,11 @@ impl Pace {
         pace
     }
 
+    /// The shortest with which recording began, and the longest that it changed to. `None`: it never changed.
+    pub fn extremes_ns(&self) -> Option<(u64, u64)> {
+        self.begun_ns.first().copied().zip(self.longest_ns)
+    }
+
     /// `sampled every 1 ms`, or where the interval changed `sampled every 1 ms, mostly 5 ms (budget 2 %)`. `None`: nothing was recorded.
     pub fn words(&self) -> Option<String> {
         let mostly_ns = self.mostly_ns?;

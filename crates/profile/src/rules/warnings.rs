@@ -7,14 +7,14 @@ pub mod warning;
 use std::cmp::Reverse;
 
 use crate::rules::masked;
-use crate::rules::pace::higher_rate;
+use crate::rules::pace::{Pace, higher_rate};
 use crate::rules::verdict::not_followed;
 use crate::rules::waits::pauses;
 use crate::rules::warnings::warning::Warning;
 use crate::rules::weight::{QUANTILE_95, Totals, Weight};
 use crate::tables::profile::{Accounting, Clocks, Mark, MarkKind, Process, Profile, Thread};
 use crate::tables::source_text::Lack;
-use crate::words::figures::{count, counted, duration, percent};
+use crate::words::figures::{count, counted, duration, percent, setting};
 
 /// Below this many samples the margin of a share is worth a word.
 pub(crate) const FEW_SAMPLES: u64 = 200;
@@ -60,10 +60,22 @@ pub fn each(profile: &Profile, weight: Weight) -> Vec<Warning> {
     }
     warnings.extend(losses(profile));
     warnings.extend(coverage(profile).filter(|_| !profile.is_imported()));
+    warnings.extend(unequal(profile).filter(|_| weight == Weight::Samples));
     warnings.extend(masked(profile));
     warnings.extend(changed_sources(profile));
     warnings.extend(profile.marks.iter().filter_map(|mark| told(&profile.processes[mark.process], mark)));
     warnings
+}
+
+/// A count of samples weighs what ran at the shorter interval more.
+fn unequal(profile: &Profile) -> Option<Warning> {
+    let (shortest_ns, longest_ns) = Pace::of(profile).extremes_ns()?;
+    (longest_ns >= shortest_ns.saturating_mul(2)).then(|| {
+        let (shortest, longest) = (setting(shortest_ns), setting(longest_ns));
+        let what =
+            format!("samples are not equally long: the interval between ticks went from {shortest} to {longest}");
+        Warning::new(what, "--weight cpu compares time")
+    })
 }
 
 /// What the part of genba in the process had to say.
