@@ -1,11 +1,10 @@
 //! Two profiles side by side, by function: their calls, and their times.
 //! Owns: the order of the rows, and the words about what cannot be told. Never: says that a difference of times is certain: each file is one run.
 
-use std::collections::HashMap;
-
 use serde::Serialize;
 
 use crate::functions::{Function, Row};
+use crate::pairing::pairs;
 use crate::stats::Stats;
 
 /// A function in both files, or in one of them: then the other has 0 calls.
@@ -63,17 +62,27 @@ pub enum Order {
 /// `rows_max`: none is all of them, those that did not change as well.
 #[must_use]
 pub fn difference(before: &Stats, after: &Stats, order: Order, rows_max: Option<usize>) -> Difference {
-    let mut place_of: HashMap<&Function, usize> = HashMap::new();
-    let mut rows: Vec<Changed> = Vec::new();
-    for (side, stats) in [before, after].into_iter().enumerate() {
-        for row in stats.rows() {
-            let function = &stats.functions[row.function];
-            let place = *place_of.entry(function).or_insert_with(|| {
+    let [old, new] = [before, after]
+        .map(|stats| stats.rows().iter().map(|row| &stats.functions[row.function]).collect::<Vec<&Function>>());
+    let pairs = pairs(&old, &new);
+    let mut rows: Vec<Changed> = old.iter().map(|function| Changed::of(function)).collect();
+    for (place, row) in before.rows().iter().enumerate() {
+        rows[place].add(0, row);
+    }
+    for (place, row) in after.rows().iter().enumerate() {
+        let function = new[place];
+        let changed = match pairs[place] {
+            // Its line and its file are those of the newer program.
+            Some(old) => {
+                rows[old].function = function.standard_name();
+                old
+            }
+            None => {
                 rows.push(Changed::of(function));
                 rows.len() - 1
-            });
-            rows[place].add(side, row);
-        }
+            }
+        };
+        rows[changed].add(1, row);
     }
     let all = rows.len();
     if let Some(rows_max) = rows_max {

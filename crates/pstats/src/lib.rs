@@ -11,6 +11,7 @@ mod difference;
 mod expression;
 mod functions;
 mod marshal;
+mod pairing;
 mod prof;
 mod restriction;
 mod sort;
