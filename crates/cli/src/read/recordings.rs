@@ -101,6 +101,11 @@ impl Recordings {
         self.0.iter().find_map(|file| Some((file, file.timeless()?)))
     }
 
+    #[must_use]
+    pub fn all_count_calls(&self) -> bool {
+        self.0.iter().all(RecordingFile::counts_calls)
+    }
+
     /// With what the filters keep. A window counts from the beginning of each recording.
     pub fn filtered(&self, options: &FilterOptions) -> Result<Reading, Failure> {
         self.filtered_as(options, |window| self.joined(window))

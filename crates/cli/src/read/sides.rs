@@ -55,6 +55,11 @@ impl Sides {
                 (before.len(), open_apart(&[before, after].concat())?)
             }
         };
+        if recordings.all_count_calls() {
+            return Err(Failure::no(format!("genba {verb} does not compare these counts of calls"))
+                .detail("genba diff compares those of two files; other comparisons need the times of samples")
+                .hint("genba diff BEFORE AFTER"));
+        }
         if let Some((file, why)) = recordings.timeless() {
             return Err(Failure::no(format!("{} cannot be compared", file.path.display()))
                 .detail(format!("{why}, and how certain a change is follows from the times of the samples"))
