@@ -81,8 +81,18 @@ impl<'a> SnippetRuns<'a> {
         let lines: Vec<&str> = text.lines().collect();
         let shown = &lines[lines.len().saturating_sub(LINES_MAX)..];
         let what = format!("the snippet `{}` failed in {name} (exit code {code})", self.line.command);
-        let hint = "genba bench --py STATEMENT --setup 'import …; names = …' tells names to it";
+        let hint = hint(lines.last().copied().unwrap_or_default());
         shown.iter().fold(Refusal::no(what, hint), |refusal, line| refusal.detail(*line))
+    }
+}
+
+/// By the last line of the interpreter's.
+fn hint(error: &str) -> &'static str {
+    const OF_NAMES: [&str; 4] = ["NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError"];
+    if OF_NAMES.iter().any(|name| error.starts_with(name)) {
+        "genba bench --py STATEMENT --setup 'import …; names = …' tells names to it"
+    } else {
+        "the error above is Python's: mend the statement, or its --setup"
     }
 }
 
@@ -135,6 +145,16 @@ mod tests {
         assert_eq!((turns, time_ns.round()), (1024, 30.0));
         for text in ["", "1024", "1024 2e-08 3e-08", "x 1 2 3", "8 1 2 nan 3"] {
             assert_eq!(parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn setup_is_advised_for_names_alone() {
+        for error in ["NameError: name 'x' is not defined", "ModuleNotFoundError: No module named 'x'"] {
+            assert!(super::hint(error).contains("tells names"), "{error}");
+        }
+        for error in ["SyntaxError: '(' was never closed", "ZeroDivisionError: division by zero", ""] {
+            assert!(!super::hint(error).contains("tells names"), "{error}");
         }
     }
 }

@@ -15,6 +15,8 @@ pub struct Asked {
     pub scan: Option<Scan>,
     /// A parameter and its values.
     pub lists: Vec<(String, Vec<String>)>,
+    /// What else takes the values: commands before, between and behind the runs.
+    pub beside: Vec<String>,
 }
 
 /// One thing to measure.
@@ -93,6 +95,7 @@ impl Asked {
             ));
         }
         let combinations = self.combinations()?;
+        self.check_used()?;
         let has_parameters = self.scan.is_some() || !self.lists.is_empty();
         let count = combinations.len() * self.commands.len();
         self.check_names(count, has_parameters)?;
@@ -147,6 +150,24 @@ impl Asked {
         }
     }
 
+    /// One that is nowhere would have one command measured several times, as if its values made a difference.
+    fn check_used(&self) -> Result<(), Refusal> {
+        let texts = || self.commands.iter().chain(&self.names).chain(&self.beside);
+        let names = self.scan.iter().map(|scan| &scan.name).chain(self.lists.iter().map(|(name, _)| name));
+        for name in names {
+            let typed = format!("{{{name}}}");
+            if !texts().any(|text| text.contains(&typed)) {
+                let example = format!("genba bench --parameter-list {name} 1,2 'command {typed}'");
+                let refusal = Refusal::usage(format!("no command has {typed}"), example);
+                return Err(match self.commands.iter().find_map(|command| placeholder(command)) {
+                    Some(found) => refusal.detail(format!("a command has {found}")),
+                    None => refusal,
+                });
+            }
+        }
+        Ok(())
+    }
+
     fn check_names(&self, lines: usize, has_parameters: bool) -> Result<(), Refusal> {
         let names = self.names.len();
         if names > lines || (has_parameters && names > 1 && names != lines) {
@@ -159,6 +180,16 @@ impl Asked {
         }
         Ok(())
     }
+}
+
+/// The first `{NAME}` of a command, `${NAME}` is the shell's.
+fn placeholder(command: &str) -> Option<&str> {
+    let begins = command.match_indices('{').filter(|(at, _)| !command[..*at].ends_with('$'));
+    begins.into_iter().find_map(|(at, _)| {
+        let (name, _) = command[at + 1..].split_once('}')?;
+        let is_name = !name.is_empty() && name.chars().all(|letter| letter.is_alphanumeric() || "_-".contains(letter));
+        is_name.then(|| &command[at..at + name.len() + 2])
+    })
 }
 
 fn too_many(count: usize) -> Refusal {
@@ -187,6 +218,20 @@ mod tests {
         assert_eq!(parameters.replaced_in("{a} {b} {c} {a"), "{b} x {c} {a");
         assert_eq!(parameters.replaced_in("${a} {{b}} ü{a}"), "${b} {x} ü{b}");
         assert_eq!(values_of(r"a,b\,c,,d\e"), ["a", "b,c", "", r"d\e"]);
+    }
+
+    #[test]
+    fn a_parameter_is_in_a_command() {
+        let of = |beside: &[&str]| {
+            let lists = vec![("size".into(), words(&["1", "2"]))];
+            Asked { commands: words(&["f {sise} ${x}"]), lists, beside: words(beside), ..Asked::default() }
+        };
+        let refusal = of(&[]).lines().expect_err("it is nowhere");
+        assert_eq!(
+            (refusal.what.as_str(), refusal.details.as_slice()),
+            ("no command has {size}", &words(&["a command has {sise}"])[..])
+        );
+        assert_eq!(of(&["make {size}"]).lines().map(|lines| lines.len()).ok(), Some(2));
     }
 
     /// The order that hyperfine 1.15 and later take.

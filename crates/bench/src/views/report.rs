@@ -279,7 +279,7 @@ fn against(findings: &Findings<'_>, shown: &Shown) -> String {
     }
     if is_assumed {
         page += &paint.quiet(&format!(
-            "  Sessions differ by more than runs: {:.1} % are assumed; from {SESSIONS_MIN} files on genba measures it.\n",
+            "  Sessions differ by more than runs: {:.1} % are assumed; from {SESSIONS_MIN} files on (--against) genba measures it, and a history is one of them.\n",
             ASSUMED_SPREAD * 100.0
         ));
     }

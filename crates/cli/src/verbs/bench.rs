@@ -304,7 +304,9 @@ impl Arguments {
             _ => None,
         };
         let list = |pair: &[String]| (pair[0].clone(), values_of(&pair[1]));
+        let around = [&self.setup, &self.prepare, &self.conclude].into_iter().flatten().chain(&self.cleanup);
         Asked {
+            beside: around.cloned().collect(),
             commands: self.commands.clone(),
             names: self.command_name.clone(),
             scan,
