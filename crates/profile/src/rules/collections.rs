@@ -60,9 +60,10 @@ pub struct Spared {
 pub enum Advice {
     /// This threshold may spare all collections that the interpreter began. `waiting_bytes`: what would have waited.
     Threshold { threshold: u64, of: Spared, young: u64, collected: u64, waiting_bytes: u64 },
-    /// A threshold that may spare all would be too high; with this one about one in `one_in` would still run.
-    HigherThreshold { threshold: u64, one_in: u64, of: Spared, waiting_bytes: u64 },
-    /// The garbage is real: collect it when nobody waits.
+    /// A threshold that may spare all would be too high; with this one about one in `one_in` would still run, and look at as many times more.
+    /// `full`: those of `of` that look at all objects.
+    HigherThreshold { threshold: u64, one_in: u64, of: Spared, full: Spared, waiting_bytes: u64 },
+    /// The garbage is real: collect it when nobody waits. The collections and pauses are those at places where much of it was freed.
     BetweenRequests { collections: u64, pause_ns: u64, longest_ns: u64, collected: u64 },
     /// Cycles that the program makes all the time can be broken instead.
     BreakCycles { collected: u64 },
@@ -122,11 +123,12 @@ pub fn summary(profile: &Profile) -> Option<Summary> {
     }
     let mut summary = Summary::default();
     let mut by_place: BTreeMap<Option<Place>, Sum> = BTreeMap::new();
-    for (position, (row, place)) in profile.collections.iter().zip(places(profile)).enumerate() {
+    let places = places(profile);
+    for (position, (row, place)) in profile.collections.iter().zip(&places).enumerate() {
         summary.all.add(row);
         summary.by_generation.entry(row.generation).or_default().add(row);
         summary.by_reason.entry(row.reason).or_default().add(row);
-        by_place.entry(place).or_default().add(row);
+        by_place.entry(*place).or_default().add(row);
         let longest_ns = summary.worst.map_or(0, |worst| profile.collections[worst].pause_ns);
         if summary.worst.is_none() || row.pause_ns > longest_ns {
             summary.worst = Some(position);
@@ -140,7 +142,7 @@ pub fn summary(profile: &Profile) -> Option<Summary> {
         summary.is_incremental |= collector.is_incremental;
     }
     summary.before = before(profile);
-    summary.advice = advice(profile);
+    summary.advice = advice(profile, &places);
     Some(summary)
 }
 
@@ -179,18 +181,23 @@ pub const GARBAGE_BYTES: u64 = 200;
 /// Garbage that is a smaller part of the objects that the interpreter counted is what any program leaves when it imports.
 const GARBAGE_ONE_IN: u64 = 100;
 
-fn advice(profile: &Profile) -> Vec<Advice> {
-    let (mut own, mut own_young, mut unknown) = (Sum::default(), 0_u64, Sum::default());
+/// `places`: of each collection.
+fn advice(profile: &Profile, places: &[Option<Place>]) -> Vec<Advice> {
+    let (mut own, mut unknown, mut full) = (Sum::default(), Sum::default(), Sum::default());
+    let mut own_at: BTreeMap<Option<Place>, Freed> = BTreeMap::new();
     let mut counters: BTreeMap<ProcessIndex, Counters> = BTreeMap::new();
-    for row in &profile.collections {
+    for (row, place) in profile.collections.iter().zip(places) {
         match row.reason {
             Reason::Threshold => {
                 own.add(row);
-                own_young = own_young.saturating_add(row.young);
+                own_at.entry(*place).or_default().add(row);
             }
             // With a threshold of 0 the interpreter begins none.
             Reason::Unknown if row.threshold > 0 => unknown.add(row),
             _ => continue,
+        }
+        if row.generation >= 2 {
+            full.add(row);
         }
         let of = counters.entry(row.process).or_default();
         of.young = of.young.saturating_add(row.young);
@@ -201,11 +208,10 @@ fn advice(profile: &Profile) -> Vec<Advice> {
     let collections = own.collections + unknown.collections;
     if collections > 0 {
         let pause_ns = own.pause_ns.saturating_add(unknown.pause_ns);
-        advice.extend(of_threshold(Spared { collections, pause_ns, unknown: unknown.collections }, &counters));
+        let full = Spared { collections: full.collections, pause_ns: full.pause_ns, unknown: 0 };
+        advice.extend(of_threshold(Spared { collections, pause_ns, unknown: unknown.collections }, full, &counters));
     }
-    if own.collections > 0 {
-        advice.extend(of_garbage(&own, own_young));
-    }
+    advice.extend(of_garbage(&own_at));
     advice.extend(freeze(profile));
     advice
 }
@@ -227,7 +233,7 @@ impl Counters {
 }
 
 /// A threshold that may spare the program those that the interpreter began.
-fn of_threshold(of: Spared, counters: &BTreeMap<ProcessIndex, Counters>) -> Option<Advice> {
+fn of_threshold(of: Spared, full: Spared, counters: &BTreeMap<ProcessIndex, Counters>) -> Option<Advice> {
     let most = |number: fn(&Counters) -> u64| counters.values().map(number).max().unwrap_or(0);
     let threshold = most(|of| of.threshold);
     let enough = round_up(most(|of| of.whole()));
@@ -240,15 +246,55 @@ fn of_threshold(of: Spared, counters: &BTreeMap<ProcessIndex, Counters>) -> Opti
     // Between two collections, if all that is counted until then is garbage.
     let waiting_bytes = higher.saturating_mul(GARBAGE_BYTES);
     let is_one = threshold > 0 && higher <= THRESHOLD_MAX;
-    is_one.then_some(Advice::HigherThreshold { threshold: higher, one_in: TIMES, of, waiting_bytes })
+    is_one.then_some(Advice::HigherThreshold { threshold: higher, one_in: TIMES, of, full, waiting_bytes })
 }
 
-/// Where they freed much.
-fn of_garbage(own: &Sum, counted: u64) -> Vec<Advice> {
-    let Sum { collections, pause_ns, longest_ns, collected, .. } = *own;
-    if collected.saturating_mul(GARBAGE_ONE_IN) < counted.max(1) {
+/// Of some collections: their sums, and what the interpreter's counters had reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Freed {
+    sum: Sum,
+    young: u64,
+}
+
+impl Freed {
+    fn add(&mut self, row: &Collection) {
+        self.sum.add(row);
+        self.young = self.young.saturating_add(row.young);
+    }
+
+    pub const fn collected(&self) -> u64 {
+        self.sum.collected
+    }
+
+    pub const fn is_much(&self) -> bool {
+        let counted = if self.young == 0 { 1 } else { self.young };
+        self.sum.collected.saturating_mul(GARBAGE_ONE_IN) >= counted
+    }
+}
+
+/// By the collections that the interpreter began while the program ran. None: none was recorded.
+pub fn freed(profile: &Profile) -> Option<Freed> {
+    let mut freed = Freed::default();
+    profile.collections.iter().filter(|row| row.reason == Reason::Threshold).for_each(|row| freed.add(row));
+    (freed.sum.collections > 0).then_some(freed)
+}
+
+/// Where they freed much. Those at a place where hardly anything was garbage are in no sum of the pauses: they may run before the first request.
+fn of_garbage(own_at: &BTreeMap<Option<Place>, Freed>) -> Vec<Advice> {
+    let (mut all, mut pauses) = (Freed::default(), Sum::default());
+    for at in own_at.values() {
+        all.sum.collected = all.sum.collected.saturating_add(at.sum.collected);
+        all.young = all.young.saturating_add(at.young);
+        if at.is_much() {
+            pauses.collections += at.sum.collections;
+            pauses.pause_ns = pauses.pause_ns.saturating_add(at.sum.pause_ns);
+            pauses.longest_ns = pauses.longest_ns.max(at.sum.longest_ns);
+        }
+    }
+    if !all.is_much() {
         return Vec::new();
     }
+    let (Sum { collections, pause_ns, longest_ns, .. }, collected) = (pauses, all.sum.collected);
     vec![Advice::BetweenRequests { collections, pause_ns, longest_ns, collected }, Advice::BreakCycles { collected }]
 }
 
@@ -293,193 +339,4 @@ fn round_up(number: u64) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tables::profile::{Mark, Process};
-
-    fn row(reason: Reason, generation: u32, pause_ns: u64, collected: u64) -> Collection {
-        Collection {
-            process: ProcessIndex::new(0),
-            thread: None,
-            node: None,
-            at_ns: 0,
-            pause_ns,
-            generation,
-            reason,
-            examined: (generation < 3).then_some(20_000),
-            collected,
-            uncollectable: 0,
-            young: 701,
-            threshold: 700,
-        }
-    }
-
-    use crate::tables::table::TableIndex;
-
-    fn profile(rows: Vec<Collection>) -> Profile {
-        let mut profile = Profile { collections: rows, ..Profile::default() };
-        let process = profile.processes.push(Process { wall_ns: 1_000, ..Process::default() });
-        let collector = Collector { process, before: vec![5, 1, 0], lost: 2, is_incremental: false };
-        profile.collectors.push(collector);
-        profile
-    }
-
-    #[test]
-    fn sums_tell_what_each_collection_told() {
-        let rows =
-            vec![row(Reason::Threshold, 0, 10, 0), row(Reason::Explicit, 2, 30, 7), row(Reason::Threshold, 0, 20, 1)];
-        let summary = summary(&profile(rows)).unwrap();
-        assert_eq!((summary.all.collections, summary.all.pause_ns, summary.all.longest_ns), (3, 60, 30));
-        assert_eq!((summary.all.examined, summary.all.collected), (Some(60_000), 8));
-        assert_eq!((summary.worst, summary.before, summary.lost, summary.wall_ns), (Some(1), 6, 2, 1_000));
-        assert_eq!(summary.by_generation[&0].collections, 2);
-        assert_eq!(summary.by_reason[&Reason::Explicit].pause_ns, 30);
-        assert_eq!(summary.by_place, [(None, summary.all)]);
-    }
-
-    #[test]
-    fn one_that_does_not_tell_what_it_examined_takes_the_sum_away() {
-        let rows =
-            vec![row(Reason::Threshold, 0, 1, 0), row(Reason::Threshold, 3, 1, 0), row(Reason::Threshold, 0, 1, 0)];
-        assert_eq!(summary(&profile(rows)).unwrap().all.examined, None);
-    }
-
-    #[test]
-    fn why_there_are_none_is_what_the_agents_noted() {
-        let mark = |kind, text: &str| Mark {
-            process: ProcessIndex::new(0),
-            at_ns: 0,
-            kind,
-            text: Some(text.to_owned()),
-            value: None,
-        };
-        let mut profile = Profile::default();
-        let note = "garbage collections are not recorded: no list";
-        profile.marks = vec![
-            mark(MarkKind::Note, note),
-            mark(MarkKind::Note, "something else"),
-            mark(MarkKind::Program, note),
-            mark(MarkKind::Note, note),
-        ];
-        assert_eq!(why_none(&profile), ["no list"]);
-        assert!(why_none(&Profile::default()).is_empty());
-    }
-
-    #[test]
-    fn nothing_is_said_where_nothing_was_recorded() {
-        assert!(summary(&Profile::default()).is_none());
-        assert_eq!(summary(&profile(Vec::new())).unwrap().all, Sum::default());
-    }
-
-    #[test]
-    fn a_threshold_is_above_all_that_was_counted() {
-        let rows =
-            vec![row(Reason::Threshold, 0, 10, 0), row(Reason::Explicit, 2, 30, 0), row(Reason::Threshold, 0, 20, 0)];
-        let of = Spared { collections: 2, pause_ns: 30, unknown: 0 };
-        let threshold = Advice::Threshold { threshold: 5_000, of, young: 1_402, collected: 0, waiting_bytes: 0 };
-        assert_eq!(advice(&profile(rows)), [threshold]);
-        let many = vec![row(Reason::Threshold, 0, 10, 8); 2_000];
-        assert_eq!(
-            advice(&profile(many)),
-            [
-                Advice::HigherThreshold {
-                    threshold: 7_000,
-                    one_in: 10,
-                    of: Spared { collections: 2_000, pause_ns: 20_000, unknown: 0 },
-                    waiting_bytes: 1_400_000,
-                },
-                Advice::BetweenRequests { collections: 2_000, pause_ns: 20_000, longest_ns: 10, collected: 16_000 },
-                Advice::BreakCycles { collected: 16_000 },
-            ]
-        );
-        let few = advice(&profile(vec![row(Reason::Threshold, 0, 10, 50)]));
-        assert!(matches!(few[0], Advice::Threshold { collected: 50, waiting_bytes: 10_000, .. }), "{few:?}");
-        let hardly_any = advice(&profile(vec![row(Reason::Threshold, 0, 10, 6); 2_000]));
-        let is_of_garbage = |one: &Advice| matches!(one, Advice::BetweenRequests { .. } | Advice::BreakCycles { .. });
-        assert!(!hardly_any.iter().any(is_of_garbage));
-        assert_eq!(advice(&profile(vec![row(Reason::Explicit, 2, 30, 0)])), []);
-    }
-
-    /// 478 collections whose counters came to 956,484 freed 857,148; 150,000 objects that stayed and these are more than a million.
-    #[test]
-    fn what_free_lists_give_back_is_counted_without_the_collection() {
-        let rows = |collected| {
-            vec![Collection { young: 2_001, threshold: 2_000, ..row(Reason::Threshold, 0, 10, collected) }; 478]
-        };
-        let threshold = |collected| match advice(&profile(rows(collected)))[0] {
-            Advice::Threshold { threshold, .. } => Ok(threshold),
-            Advice::HigherThreshold { threshold, .. } => Err(threshold),
-            ref other => panic!("{other:?}"),
-        };
-        assert_eq!([threshold(0), threshold(80), threshold(1_793)], [Ok(1_000_000), Ok(1_000_000), Err(20_000)]);
-    }
-
-    #[test]
-    fn collections_of_which_nothing_tells_who_began_them_may_be_the_interpreters() {
-        let rows =
-            vec![row(Reason::Threshold, 0, 10, 3), row(Reason::Unknown, 0, 20, 4), row(Reason::Unknown, 0, 30, 5)];
-        let of = Spared { collections: 3, pause_ns: 60, unknown: 2 };
-        let all = Advice::Threshold { threshold: 5_000, of, young: 2_103, collected: 12, waiting_bytes: 2_400 };
-        assert_eq!(advice(&profile(rows.clone()))[0], all);
-        // Garbage of them may be what the program collected itself.
-        assert!(matches!(advice(&profile(rows[1..].to_vec()))[..], [Advice::Threshold { .. }]));
-        let off = Collection { threshold: 0, ..row(Reason::Unknown, 2, 10, 0) };
-        assert_eq!(advice(&profile(vec![off])), []);
-    }
-
-    /// A child of the first process, which began when that had run for 100 ns.
-    fn child(profile: &mut Profile, is_forked: bool, before: u64) -> ProcessIndex {
-        let parent = Some(ProcessIndex::new(0));
-        let process = profile.processes.push(Process { parent, is_forked, start_ns: 100, ..Process::default() });
-        let collector = Collector { process, before: vec![before], lost: 0, is_incremental: false };
-        profile.collectors.push(collector);
-        process
-    }
-
-    #[test]
-    fn what_a_forked_child_inherits_is_counted_once() {
-        let at = |at_ns| Collection { at_ns, ..row(Reason::Explicit, 0, 10, 0) };
-        // 6 before the first that could be recorded, 3 rows and 2 lost ones before the fork.
-        let mut profile = profile(vec![at(0), at(1), at(99), at(100)]);
-        child(&mut profile, true, 11);
-        let second = child(&mut profile, true, 11);
-        assert_eq!(summary(&profile).unwrap().before, 6);
-        let third = child(&mut profile, true, 11);
-        profile.processes[third].parent = Some(second);
-        assert_eq!(summary(&profile).unwrap().before, 6);
-        // Two of its own, before genba could record them there; and those of a program that was started.
-        child(&mut profile, true, 13);
-        child(&mut profile, false, 4);
-        assert_eq!(summary(&profile).unwrap().before, 12);
-    }
-
-    #[test]
-    fn what_stays_is_frozen_where_processes_fork() {
-        let full = |process, at_ns, reason| Collection { process, at_ns, ..row(reason, 2, 10, 0) };
-        let parent = ProcessIndex::new(0);
-        let of_parent = |at_ns| full(parent, at_ns, Reason::Threshold);
-        let mut profile = profile(vec![of_parent(20), of_parent(99)]);
-        let freeze =
-            |profile: &Profile| advice(profile).into_iter().find(|advice| matches!(advice, Advice::Freeze { .. }));
-        let other_program = child(&mut profile, false, 0);
-        profile.collections.push(full(other_program, 300, Reason::Threshold));
-        assert_eq!(freeze(&profile), None);
-        let forked = child(&mut profile, true, 0);
-        assert_eq!(freeze(&profile), None);
-        profile.collections.extend([full(forked, 110, Reason::Explicit), of_parent(120)]);
-        let spared = Some(Advice::Freeze { collections: 2, pause_ns: 20, examined: 40_000 });
-        assert_eq!(freeze(&profile), spared);
-        let exec_of = Some(forked);
-        let exec_of = profile.processes.push(Process { exec_of, parent: Some(parent), ..Process::default() });
-        profile.collections.push(full(exec_of, 400, Reason::Explicit));
-        assert_eq!(freeze(&profile), None);
-    }
-
-    #[test]
-    fn collections_that_the_program_asks_for_are_spared_by_freezing_too() {
-        let mut profile = profile(Vec::new());
-        let process = child(&mut profile, true, 0);
-        profile.collections = vec![Collection { process, at_ns: 100, ..row(Reason::Explicit, 2, 10, 0) }];
-        assert_eq!(advice(&profile), [Advice::Freeze { collections: 1, pause_ns: 10, examined: 20_000 }]);
-    }
-}
+mod tests;

@@ -196,15 +196,27 @@ pub(super) fn advice_words(advice: &Advice, command: &str) -> String {
                 count(young)
             )
         }
-        Advice::HigherThreshold { threshold, one_in, of, waiting_bytes } => format!(
-            "with gc.set_threshold({threshold}) about one in {one_in} may run of {}; between two of them at most about {} \
-             more of garbage would have waited, at {GARBAGE_BYTES} bytes an object.{TRIES}genba gc try --threshold {threshold} {command}",
-            spared(of, "the "),
-            size(waiting_bytes)
-        ),
+        Advice::HigherThreshold { threshold, one_in, of, full, waiting_bytes } => {
+            let full = match full.collections {
+                0 => String::new(),
+                collections => {
+                    let words = counted(collections, "full collection", "full collections");
+                    format!(", and in {words} ({} in all)", duration(full.pause_ns))
+                }
+            };
+            format!(
+                "with gc.set_threshold({threshold}) about one in {one_in} may run of {}, and each looks at up to {one_in} times \
+                 as many objects. That can spare time where objects are freed before a collection looks at them{full}, and \
+                 nearly none else; between two of them at most about {} more of garbage would have waited, at \
+                 {GARBAGE_BYTES} bytes an object.{TRIES}genba gc try --threshold {threshold} {command}",
+                spared(of, "the "),
+                size(waiting_bytes)
+            )
+        }
         Advice::BetweenRequests { collections, pause_ns, longest_ns, collected } => format!(
             "{} objects were garbage that only the collector frees. A server can collect them when no request waits: \
-             genba.gc.after_response(application) spares its requests {}, {} in all, the longest {}",
+             genba.gc.after_response(application) spares its requests at most {}, {} in all, the longest {}: those at \
+             lines where garbage was freed, as far as they ran within requests",
             count(collected),
             counted(collections, "pause", "pauses"),
             duration(pause_ns),
@@ -291,6 +303,23 @@ mod tests {
     }
 
     #[test]
+    fn a_higher_threshold_is_no_promise_of_time() {
+        let said = |collections| {
+            let of = Spared { collections: 90, pause_ns: 20, unknown: 0 };
+            let full = Spared { collections, pause_ns: 7, unknown: 0 };
+            let advice = Advice::HigherThreshold { threshold: 5_000, one_in: 10, of, full, waiting_bytes: 4_000 };
+            advice_words(&advice, "COMMAND")
+        };
+        let begin = "with gc.set_threshold(5000) about one in 10 may run of the 90 collections that the interpreter began, 20 ns in all, and each looks at up to 10 times as many objects. That can spare time where objects are freed before a collection looks at them, ";
+        assert!(said(0).starts_with(&format!("{begin}and nearly none else; between")), "{}", said(0));
+        assert!(
+            said(2).starts_with(&format!("{begin}and in 2 full collections (7 ns in all), and nearly")),
+            "{}",
+            said(2)
+        );
+    }
+
+    #[test]
     fn what_tries_a_threshold_names_the_command_line() {
         let said = |argv: &[&str]| {
             let mut profile = Profile::default();
@@ -301,6 +330,7 @@ mod tests {
                 threshold: 5_000,
                 one_in: 10,
                 of: Spared { collections: 90, pause_ns: 20, unknown: 0 },
+                full: Spared::default(),
                 waiting_bytes: 4_000,
             };
             let words = advice_words(&advice, &command(&profile));
