@@ -1,7 +1,12 @@
 //! The verdict on the cycle collector: what to do follows what the collections of the run and the one at exit have in all.
 
 use crate::judged::{PROCESS, check, expressions};
+use crate::notation;
 use expect_test::expect;
+use genba_profile::build::{Additions, profile};
+use genba_profile::profile::{Collection, ProcessIndex, Reason};
+use genba_profile::table::TableIndex;
+use genba_profile::verdict::verdict;
 
 /// Two places of collections in the run, each smaller than the one at exit and larger together.
 #[test]
@@ -54,4 +59,34 @@ fn what_to_do_about_collections_follows_their_sums() {
         higher gc.set_threshold(), or gc.freeze() after start-up, if little of it frees anything
     "#]],
     );
+}
+
+/// A higher threshold lets garbage wait; where collections were recorded, how much of it there was is known.
+#[test]
+fn what_collections_freed_decides_what_to_do() {
+    let text = format!("{PROCESS}make@app.py:7[4-9] x60 gc\n{}", expressions(4, 10));
+    let said = |collected: &[u64]| {
+        let mut profile = profile(&notation::recording(&text), &Additions::default());
+        profile.collections.extend(collected.iter().map(|collected| Collection {
+            process: ProcessIndex::new(0),
+            thread: None,
+            node: None,
+            at_ns: 0,
+            pause_ns: 10,
+            generation: 0,
+            reason: Reason::Threshold,
+            examined: Some(2_000),
+            collected: *collected,
+            uncollectable: 0,
+            young: 2_000,
+            threshold: 2_000,
+        }));
+        let verdict = verdict(&profile);
+        verdict.said(&profile).details.iter().map(ToString::to_string).find(|line| !line.contains(" % ")).unwrap()
+    };
+    let higher = "higher gc.set_threshold(), or gc.freeze() after start-up";
+    assert_eq!(said(&[]), format!("{higher}, if little of it frees anything"));
+    assert_eq!(said(&[0, 0]), format!("{higher}: its collections freed nothing"));
+    assert_eq!(said(&[19, 0]), format!("{higher}: its collections freed only 19 objects"));
+    assert_eq!(said(&[1_900, 0]), "it freed 1,900 objects: genba gc FILE says where, and how to find their cycles");
 }

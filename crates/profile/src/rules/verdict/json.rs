@@ -337,7 +337,8 @@ impl<'a> Pages<'a> {
             Advice::ProcessesOrReleaseGil => only("processes_or_release_gil"),
             Advice::WhoKeepsGil => only("who_keeps_gil"),
             Advice::FreezeAtExit => only("freeze_at_exit"),
-            Advice::RaiseGcThreshold => only("raise_gc_threshold"),
+            Advice::RaiseGcThreshold { .. } => only("raise_gc_threshold"),
+            Advice::FindCycles { .. } => only("find_cycles"),
             Advice::FewerLargerCallbacks { loop_cpu_ns } => {
                 AdvicePage { share: Some(self.share(loop_cpu_ns)), ..only("fewer_larger_callbacks") }
             }

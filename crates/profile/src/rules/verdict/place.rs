@@ -9,6 +9,7 @@ use super::facts::{Facts, Library, SetOff, StartUp, Waits};
 use super::groups::{Group, widest_function};
 use super::reason::Reason;
 use super::thresholds::{GC_MIN, ONE_PLACE_MIN, TIME_NS_MIN};
+use crate::rules::collections::freed;
 use crate::tables::owner::Owner;
 use crate::tables::profile::{FileIndex, FrameIndex, FunctionIndex, ModuleIndex, Profile, ThreadIndex};
 use crate::words::figures::share;
@@ -115,7 +116,14 @@ pub enum Advice {
         cpu_ns: u64,
     },
     FreezeAtExit,
-    RaiseGcThreshold,
+    /// So many objects the recorded collections freed, which is next to nothing. None: none was recorded.
+    RaiseGcThreshold {
+        collected: Option<u64>,
+    },
+    /// The recorded collections freed so many objects that a higher threshold would only let them wait.
+    FindCycles {
+        collected: u64,
+    },
     /// The event loop itself took so much CPU.
     FewerLargerCallbacks {
         loop_cpu_ns: u64,
@@ -309,9 +317,13 @@ impl Finder<'_> {
     /// would be the reason.
     fn on_collections(&self) -> impl Iterator<Item = Advice> {
         let exit_ns = self.facts.gc.get(&SetOff::Exit).copied().unwrap_or(0);
-        let in_run = self.facts.gc.iter().filter(|(set_off, _)| matches!(set_off, SetOff::By(Some(_))));
-        let in_run_ns = in_run.map(|(_, gc_ns)| *gc_ns).fold(0, u64::saturating_add);
-        let mut advice = [(in_run_ns, Advice::RaiseGcThreshold), (exit_ns, Advice::FreezeAtExit)];
+        let set_off = self.facts.gc.iter().filter(|(set_off, _)| matches!(set_off, SetOff::By(Some(_))));
+        let in_run_ns = set_off.map(|(_, gc_ns)| *gc_ns).fold(0, u64::saturating_add);
+        let in_run = match freed(self.profile) {
+            Some(freed) if freed.is_much() => Advice::FindCycles { collected: freed.collected() },
+            freed => Advice::RaiseGcThreshold { collected: freed.map(|freed| freed.collected()) },
+        };
+        let mut advice = [(in_run_ns, in_run), (exit_ns, Advice::FreezeAtExit)];
         advice.sort_by_key(|(gc_ns, _)| Reverse(*gc_ns));
         let [(_, first), (other_ns, other)] = advice;
         let is_told = share(other_ns, self.facts.whole.cpu_ns) >= GC_MIN;

@@ -314,9 +314,18 @@ impl Words<'_> {
             Advice::FreezeAtExit => {
                 "gc.freeze() as the program's last line: what is left is not searched then".to_owned()
             }
-            Advice::RaiseGcThreshold => {
-                "higher gc.set_threshold(), or gc.freeze() after start-up, if little of it frees anything".to_owned()
+            Advice::RaiseGcThreshold { collected } => {
+                let why = match collected {
+                    None => ", if little of it frees anything".to_owned(),
+                    Some(0) => ": its collections freed nothing".to_owned(),
+                    Some(some) => format!(": its collections freed only {}", counted(some, "object", "objects")),
+                };
+                format!("higher gc.set_threshold(), or gc.freeze() after start-up{why}")
             }
+            Advice::FindCycles { collected } => format!(
+                "it freed {}: genba gc FILE says where, and how to find their cycles",
+                counted(collected, "object", "objects")
+            ),
             Advice::FewerLargerCallbacks { loop_cpu_ns } => format!(
                 "{} % is the event loop itself (asyncio): fewer and larger reads, writes and callbacks",
                 percent(loop_cpu_ns, cpu_ns)
