@@ -132,7 +132,7 @@ test("the tree and the table are each sorted by their own column", async () => {
   }, { width: 1500 });
 });
 
-test("one function called from two places: apart in the tree, together in the sandwich, which names both callers' shares", async () => {
+test("one function with two callers: apart in the tree, together in the sandwich, which names both callers' shares", async () => {
   await onPage(twoCallers(), async (page) => {
     await page.keyboard.press("6");
     await page.locator("[data-row]", { hasText: "sum12" }).click();

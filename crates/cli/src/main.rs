@@ -47,7 +47,7 @@ enum Verb {
     Trace(trace::Arguments),
     /// The answer: which expressions of your own code the time goes to, and what happens underneath
     Report(report::Arguments),
-    /// Whole call paths, from root to leaf
+    /// Whole call paths, from root to leaf: callers apart, the lines of one caller together
     Tree(tree::Arguments),
     /// Annotated source: what each line costs, and which of its expressions
     Lines(lines::Arguments),
