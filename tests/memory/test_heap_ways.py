@@ -147,6 +147,21 @@ print(json.dumps(got))
 
 
 @on("3.13")
+def test_a_signal_that_went_to_the_program_is_told(workshop: Workshop) -> None:
+    """It has no handler, and works for longer than a block takes."""
+    text = "import subprocess\nuntil = time.process_time() + 1\nwhile time.process_time() < until: pass\n"
+    text += "subprocess.Popen(['kill', '-USR2', str(os.getpid())])\nwhile True: pass\n"
+    target = [workshop.interpreter.path, workshop.write("app.py", PROGRAM + text)]
+    workshop.may_be_unfinished = True
+    run = workshop.finish(workshop.start(target, ["-o", f"{workshop.place.inside}/missent.genba", "--heap-on", "USR2"], {}), "missent.genba")
+    assert run.exit_code == 128 + signal.SIGUSR2, run.stderr
+    said = " ".join(run.stderr.split())
+    assert "note: SIGUSR2 ended the program: --heap-on's signal goes to genba itself (process " in said, run.stderr
+    assert "none of its moments came" not in said, run.stderr
+    assert "has no end in this recording: the program was ended by SIGUSR2; " in said, run.stderr
+
+
+@on("3.13")
 def test_what_is_kept_is_for_its_owner_alone(workshop: Workshop) -> None:
     target = [workshop.interpreter.path, workshop.write("app.py", PROGRAM), "--password", "hunter2"]
     run = workshop.finish(workshop.start(target, ["-o", f"{workshop.place.inside}/exit.genba", "--heap-at-exit"], {}), "exit.genba")

@@ -233,7 +233,7 @@ fn record(arguments: &Arguments, interpreter: Interpreter, output: &Output) -> R
         notes.push("genba's thread in the process has not ended yet: it waits for a CPU or for the disk".to_owned());
     }
     let ended_ns = monotonic_ns();
-    let heaps = keeping.map(|keeping| keeping.finish(options.quiet)).unwrap_or_default();
+    let heaps = keeping.map(|keeping| keeping.finish(options.quiet, None)).unwrap_or_default();
     if let Err(failure) = place.bring(output) {
         notes.push(format!("the recording is cut: {failure}"));
     }

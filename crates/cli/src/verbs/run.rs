@@ -170,7 +170,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let started =
         start::run(&program, &session, &libraries, mask, chain, signals::Answers { farewell, leave_wait, heap });
     let heaps = match (keeping, &started) {
-        (Some(keeping), Ok(_)) => keeping.finish(options.quiet),
+        (Some(keeping), Ok((ending, _))) => keeping
+            .finish(options.quiet, options.heap.signal().filter(|signal| ending.status.signal() == Some(*signal))),
         _ => Vec::new(),
     };
     let (ending, pid) = started.inspect_err(|_| give_up(&output))?;

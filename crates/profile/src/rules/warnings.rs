@@ -1,6 +1,7 @@
 //! What a reader should know before believing a share, and what helps: few samples, losses, damage, processes without an end.
 //! Owns: the sentences and their limits. Never: replaces a view; the view is shown as well.
 
+mod ended;
 mod remedies;
 pub mod warning;
 
@@ -50,7 +51,7 @@ pub fn each(profile: &Profile, weight: Weight) -> Vec<Warning> {
             _ => Warning::new(few_words(samples, observations), remedies::of_lost(&profile.faults)),
         });
     }
-    warnings.extend(without_end(profile));
+    warnings.extend(ended::without_end(profile));
     warnings.extend(stopped_early(profile));
     warnings.extend(ended_workers(profile));
     for process in profile.processes.iter().filter(|process| process.blocks_lost > 0) {
@@ -254,21 +255,6 @@ fn ended_workers(profile: &Profile) -> Option<Warning> {
         "{who} {has} no end in this recording: {worker} of multiprocessing that the program ended, or killed; the last quarter of a second may be missing"
     );
     Some(Warning::new(what, "p.close() and p.join() before the end of `with` let a pool's workers end by themselves"))
-}
-
-/// One sentence for all of them.
-fn without_end(profile: &Profile) -> Option<Warning> {
-    let names: Vec<String> =
-        missing_ends(profile).filter(|(_, before_ns)| before_ns.is_none()).map(|(process, _)| name(process)).collect();
-    let who = first_few(&names, ", ")?;
-    let (has, remedy) = match names.len() {
-        1 => ("has", "let it end by itself to have that"),
-        _ => ("have", "let them end by themselves to have that"),
-    };
-    let what = format!(
-        "{who} {has} no end in this recording: killed, or still running; the last quarter of a second may be missing"
-    );
-    Some(Warning::new(what, remedy))
 }
 
 /// Processes whose last block is long before the end of the run: when they stop, and how much may be missing.

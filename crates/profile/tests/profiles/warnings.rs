@@ -5,7 +5,7 @@ use expect_test::{Expect, expect};
 use genba_format::{BlockHeader, Fault, FaultKind, ReadBlock, proto};
 use genba_profile::build::{Additions, profile};
 use genba_profile::not_followed::{FILTERED, NOT_LOADED, RIGHTS};
-use genba_profile::profile::{Mark, MarkKind, NotFollowed, ProcessIndex, Profile};
+use genba_profile::profile::{Mark, MarkKind, NotFollowed, ProcessIndex, Profile, Recorder};
 use genba_profile::summary::law_line;
 use genba_profile::table::TableIndex;
 use genba_profile::warnings::{beside_too_short, each, warnings};
@@ -150,6 +150,26 @@ fn a_stop_is_nobodys_loss() {
         .assert_eq(&law(stopped));
     let two = format!("{stopped}\nprocess 8 3.13.0\n f@a.py:1 x1000\n halt 3100ms 500ms\n halt 4100ms 500ms");
     assert!(law(&two).contains(" · 2 processes were stopped for 3.00 s at most (Ctrl-Z, "), "{}", law(&two));
+}
+
+#[test]
+fn a_program_that_a_signal_ended_names_it() {
+    let killed = |pid| format!("process {pid} 3.13.0\n no end\n f@a.py:1 x1000\n");
+    let said = |recording: &str, exit_signal| {
+        let mut profile = profile(&notation::recording(recording), &Additions::default());
+        profile.recorder = Some(Recorder { argv: Vec::new(), exit_code: None, exit_signal, wall_ns: 1 });
+        warnings(&profile, Weight::Cpu).concat()
+    };
+    let begin = "process 7 (CPython 3.13.0) has no end in this recording: ";
+    let one = said(&killed(7), Some(12));
+    assert!(one.starts_with(&format!("{begin}the program was ended by SIGUSR2; the last")), "{one}");
+    let unnamed = said(&killed(7), Some(40));
+    assert!(unnamed.contains("was ended by signal 40;"), "{unnamed}");
+    let open = said(&killed(7), None);
+    assert!(open.starts_with(&format!("{begin}killed, or still running;")), "{open}");
+    // Which of them it ended nothing tells.
+    let two = said(&[7, 8].map(killed).concat(), Some(12));
+    assert!(two.contains("killed, or still running;"), "{two}");
 }
 
 #[test]

@@ -139,7 +139,8 @@ impl Keeping {
     }
 
     /// The program has ended, or the recording: reads what is there, and says what was kept. What it gives is for the recording.
-    pub fn finish(self, is_quiet: bool) -> Vec<proto::Heap> {
+    /// `missent`: the signal that asks for a heap, where it ended the program instead.
+    pub fn finish(self, is_quiet: bool, missent: Option<i32>) -> Vec<proto::Heap> {
         self.shared.ends.store(true, Ordering::SeqCst);
         let Ok(kept) = self.thread.join() else { return Vec::new() };
         if kept.unfinished > 0 {
@@ -163,8 +164,16 @@ impl Keeping {
                 shell::path(last)
             )),
         }
+        if let Some(signal) = missent.filter(|_| !is_quiet) {
+            let name = signal_name(signal);
+            let pid = std::process::id();
+            say(&format!(
+                "note: {name} ended the program: --heap-on's signal goes to genba itself (process {pid}), not to the program"
+            ));
+        }
         match kept.files.as_slice() {
             _ if is_quiet => {}
+            [] if missent.is_some() => {}
             [] if kept.has_failures || kept.unfinished > 0 || !kept.cycles.is_empty() => {}
             [] => say("note: nothing of the heap was kept: none of its moments came"),
             [only] => {
@@ -392,6 +401,11 @@ fn of_recording(page: &Page, file: String) -> proto::Heap {
         class_objects: rows.iter().map(|row| row.count).collect(),
         class_bytes: rows.iter().map(|row| row.bytes).collect(),
     }
+}
+
+/// Of those that `--heap-on` takes.
+fn signal_name(signal: i32) -> &'static str {
+    if signal == signal_hook::consts::SIGUSR1 { "SIGUSR1" } else { "SIGUSR2" }
 }
 
 /// As it is in the file.
