@@ -258,6 +258,28 @@ fn a_library_that_is_asked_for_counts_as_own_code() {
     );
 }
 
+/// A template's file, or one that was written meanwhile: its text is no text of what ran, and the figures are what was asked for.
+#[test]
+fn hot_lines_of_another_text_are_shown_without_it() {
+    let recording = "
+        process 7 3.13.0 executable=/usr/bin/python3.13 argv=python3+/app/shop.py cwd=/app
+        source /app/page.py changed
+        root^1@page.py:17[4-9] x300
+        root^1@page.py:24[4-9] x2
+    ";
+    let reading = Reading::of(profile(&notation::recording(recording), &Additions::default()));
+    let lines = lines(&reading, &on_screen()).expect("a function of the program's own");
+    let page = text::text(&reading, &lines, 100, Paint::Plain);
+    let (_, shown) = page.split_once("\n\n").expect("a header");
+    expect![[r#"
+        page.py:1 root · 100.0 % of 483 ms CPU
+          total      CPU     wall     self  line
+                                               ⋮  16 lines
+         99.3 %   480 ms   480 ms   99.3 %    17  (the file was changed after the program began)
+    "#]]
+    .assert_eq(shown);
+}
+
 #[test]
 fn as_markdown_and_as_json() {
     let reading = Reading::of(profile(&notation::recording(SHOP), &Additions::default()));

@@ -44,10 +44,9 @@ pub fn stretches(profile: &Profile, function: &FunctionLines, weight: Weight, sm
             own.add(row.own);
             is_touched = true;
         }
-        let shown = match source {
-            Some(_) => near(line) && known(line),
-            None => is_touched && hot.binary_search(&line).is_ok(),
-        };
+        // A hot line is shown without its text, too: its figures are what was asked for.
+        let is_hot = is_touched && hot.binary_search(&line).is_ok();
+        let shown = is_hot || source.is_some() && near(line) && known(line);
         match (shown, stretches.last_mut()) {
             (true, _) => stretches.push(Stretch::Shown(line)),
             (false, Some(Stretch::Folded { lines, own: sum })) => {
