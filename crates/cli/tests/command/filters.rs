@@ -58,9 +58,9 @@ fn every_view_says_what_is_kept() {
         exit code 0
         stdout
         stderr
-          wrote out.txt (117 bytes): 400 samples in 2 stacks
+          wrote out.txt (129 bytes): 640 ms CPU in 2 stacks
           ticks 500 = sampled 500 + dropped 0 + refused 0 · CPU covered 100.0 %
-          kept: 80.0 % of 500 samples (--process shop.py --thread 7)
+          kept: 80.0 % of 800 ms CPU (--process shop.py --thread 7)
     "#]],
     );
     sandbox.check(

@@ -53,23 +53,20 @@ pub fn ended_early(early: &Early, kept: &str) -> Failure {
     early.cleanup_failure.iter().fold(failure, |failure, cleanup| failure.detail(cleanup.what.clone()))
 }
 
-/// Of the slower command's time: from such a difference on it is the wall time that is to be explained.
-const WALL_CHANGE_MIN: f64 = 0.05;
-/// Of the difference of the wall times: with so much of it in CPU, CPU explains it.
-const EXPLAINED_MIN: f64 = 0.5;
+/// Of the larger one: from such a difference on, of wall times or of CPU, it is there to be explained.
+const CHANGE_MIN: f64 = 0.05;
 
-/// What `genba diff` compares: the wall time that was measured, where CPU does not explain its difference; else what it takes by itself.
+/// What `genba diff` compares: the wall time that was measured, where it differs and CPU does not; else what it takes by itself. A busy
+/// machine stretches wall times, so CPU that differs is not set aside.
 fn weight(measured: &[Measured], position: usize) -> &'static [&'static str] {
     let (Some(first), Some(other)) = (measured.first(), measured.get(position)) else { return &[] };
     let mean =
         |one: &Measured, of: fn(&Run) -> f64| one.runs.iter().map(of).sum::<f64>() / one.runs.len().max(1) as f64;
-    let wall_ns = |run: &Run| run.time_ns;
-    let cpu_ns = |run: &Run| run.user_ns + run.system_ns;
-    let (from_ns, to_ns) = (mean(first, wall_ns), mean(other, wall_ns));
-    let change_ns = to_ns - from_ns;
-    let explained_ns = (mean(other, cpu_ns) - mean(first, cpu_ns)) * change_ns.signum();
-    let is_wall =
-        change_ns.abs() >= WALL_CHANGE_MIN * from_ns.max(to_ns) && explained_ns < EXPLAINED_MIN * change_ns.abs();
+    let differs = |of: fn(&Run) -> f64| {
+        let (from_ns, to_ns) = (mean(first, of), mean(other, of));
+        (to_ns - from_ns).abs() >= CHANGE_MIN * from_ns.max(to_ns)
+    };
+    let is_wall = differs(|run| run.time_ns) && !differs(|run| run.user_ns + run.system_ns);
     if is_wall { &["--weight", "wall"] } else { &[] }
 }
 
