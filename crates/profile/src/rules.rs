@@ -4,7 +4,6 @@
 pub mod collections;
 pub mod difference;
 pub mod filter;
-mod masked;
 pub mod nameless;
 pub mod pace;
 pub mod phase;

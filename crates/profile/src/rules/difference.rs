@@ -1,5 +1,6 @@
 //! What changed between two recordings, or two sets of them, and whether the samples can tell.
 //! Owns: the rows of a comparison and their order. Never: compares shares (a part that grew would make all others smaller), lays out text.
+//! Over twelve files: each is one step of a comparison.
 //! Keeps: every row of either side is there, also those that the samples cannot tell.
 
 pub mod aligned;
@@ -14,6 +15,7 @@ mod order;
 pub mod paired;
 pub mod places;
 mod rewritten;
+mod rows;
 mod same_code;
 pub mod tried;
 mod within_run;
@@ -33,6 +35,8 @@ use crate::rules::difference::files::Side;
 use crate::rules::difference::order::{place, sort};
 use crate::rules::difference::places::{Place, Series, places, whole_run};
 use crate::rules::difference::rewritten::Rewritten;
+use crate::rules::difference::rows::Key;
+pub use crate::rules::difference::rows::{Code, Row, Subject};
 use crate::rules::difference::same_code::homonyms::Instance;
 use crate::rules::difference::within_run::Sum;
 use crate::rules::difference::within_run::progress::{Progress, one_sample};
@@ -79,34 +83,6 @@ pub struct Difference {
     codebase: Codebase,
 }
 
-#[derive(Clone, Debug)]
-pub struct Row {
-    pub subject: Subject,
-    /// Of a function: how many.
-    pub expressions: usize,
-    pub samples_before: u64,
-    pub samples_after: u64,
-    pub estimate: Estimate,
-    /// Only one side has it, and it is part of a row of `rewritten`.
-    pub is_rewritten: bool,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Subject {
-    Code { code: Code, caller: Option<Code> },
-    Phase(Phase),
-    NoPython,
-}
-
-/// Where and what, as it is in the newest recording that has it: of a row that only A has, in one of A.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Code {
-    pub file: String,
-    pub line: Option<u32>,
-    pub function: String,
-    pub expression: Option<String>,
-}
-
 /// What would make a change of `ADVISED_CHANGE` in the largest row certain.
 #[derive(Clone, Debug)]
 pub struct Advice {
@@ -117,15 +93,6 @@ pub struct Advice {
     pub times_longer: Option<f64>,
     pub fewer_longer: Option<Longer>,
     pub is_enough: bool,
-}
-
-/// What a row is, in all recordings.
-#[derive(Clone, PartialEq, Eq, Hash)]
-enum Key {
-    Expression { own: SiteIndex, caller: Option<SiteIndex> },
-    Function { own: Function, caller: Option<Function> },
-    Phase(Phase),
-    NoPython,
 }
 
 /// The sums of one key, run by run.

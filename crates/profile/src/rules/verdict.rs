@@ -19,8 +19,8 @@ pub(super) mod thresholds;
 mod waited_for_work;
 pub mod words;
 
-use crate::rules::masked;
 use crate::rules::verdict::not_followed::Pythons;
+use crate::rules::waits::masked;
 use crate::rules::waits::pauses::recorded_ns;
 use crate::rules::weight::{QUANTILE_95, Weight, choose, would_wait};
 use crate::tables::profile::{Clocks, Profile};

@@ -1,5 +1,7 @@
-//! What a wait tells beside how long it took: that it was shorter than a tick, that it was for work to come, or that the program had paused its recording.
+//! What a wait tells beside how long it took: that it was shorter than a tick, that it was for work to come, that the program had paused its
+//! recording, or that a thread could not be asked whether it waits.
 
 pub mod for_work;
+pub mod masked;
 pub mod pauses;
 pub mod short;

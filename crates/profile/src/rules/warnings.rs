@@ -7,9 +7,9 @@ pub mod warning;
 
 use std::cmp::Reverse;
 
-use crate::rules::masked;
 use crate::rules::pace::{Pace, higher_rate};
 use crate::rules::verdict::not_followed;
+use crate::rules::waits::masked;
 use crate::rules::waits::pauses;
 use crate::rules::warnings::warning::Warning;
 use crate::rules::weight::{QUANTILE_95, Totals, Weight};
@@ -51,7 +51,7 @@ pub fn each(profile: &Profile, weight: Weight) -> Vec<Warning> {
             _ => Warning::new(few_words(samples, observations), remedies::of_lost(&profile.faults)),
         });
     }
-    warnings.extend(ended::without_end(profile));
+    warnings.extend(without_end(profile));
     warnings.extend(stopped_early(profile));
     warnings.extend(ended_workers(profile));
     for process in profile.processes.iter().filter(|process| process.blocks_lost > 0) {
@@ -255,6 +255,13 @@ fn ended_workers(profile: &Profile) -> Option<Warning> {
         "{who} {has} no end in this recording: {worker} of multiprocessing that the program ended, or killed; the last quarter of a second may be missing"
     );
     Some(Warning::new(what, "p.close() and p.join() before the end of `with` let a pool's workers end by themselves"))
+}
+
+fn without_end(profile: &Profile) -> Option<Warning> {
+    let missing = missing_ends(profile).filter(|(_, before_ns)| before_ns.is_none());
+    let missing: Vec<&Process> = missing.map(|(process, _)| process).collect();
+    let names: Vec<String> = missing.iter().map(|process| name(process)).collect();
+    first_few(&names, ", ").map(|who| ended::without_end(profile, &missing, &who))
 }
 
 /// Processes whose last block is long before the end of the run: when they stop, and how much may be missing.

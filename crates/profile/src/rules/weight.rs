@@ -5,8 +5,8 @@ use std::fmt;
 
 use genba_format::measure::{self, Measure};
 
-use crate::rules::masked;
 use crate::rules::waits::for_work::ForWork;
+use crate::rules::waits::masked;
 use crate::rules::waits::pauses::recorded_ns;
 use crate::rules::waits::short::ShortWaits;
 use crate::tables::profile::{Process, ProcessIndex, Profile, SampleGroup};

@@ -2,7 +2,7 @@
 //! Owns: that wall time is compared where the program waited, and the words where CPU is compared and the wall time changed by itself.
 //! Never: compares rows.
 
-use crate::rules::difference::Run;
+use crate::rules::difference::comparable::Run;
 use crate::rules::difference::comparable::waited_for_cpu;
 use crate::rules::waits::pauses::recorded_ns;
 use crate::rules::weight::{Choice, Totals, Weight, tells};

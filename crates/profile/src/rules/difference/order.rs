@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 
 use crate::rules::difference::certainty::Estimate;
-use crate::rules::difference::{Code, Row, Subject};
+use crate::rules::difference::rows::{Code, Row, Subject};
 
 /// Certain ones first, then those that were compared, each by the size of the change.
 pub fn sort(rows: &mut [Row]) {

@@ -7,7 +7,7 @@ use foldhash::HashMap;
 use crate::rules::difference::certainty::{Certainty, SAMPLES_MIN, Sums};
 use crate::rules::difference::files::Side;
 use crate::rules::difference::places::Series;
-use crate::rules::difference::{Key, Row, Subject};
+use crate::rules::difference::rows::{Key, Row, Subject};
 
 /// Rows are together where both sides have the function under the caller, or the function of that name only elsewhere.
 #[derive(Clone, PartialEq, Eq, Hash)]

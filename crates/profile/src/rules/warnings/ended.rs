@@ -2,8 +2,7 @@
 //! Owns: its sentence, the names of signals in it. Never: decides which processes these are.
 
 use super::warning::Warning;
-use super::{first_few, missing_ends, name};
-use crate::tables::profile::Profile;
+use crate::tables::profile::{Process, Profile};
 
 /// The numbers of Linux on x86-64.
 const SIGNALS: [(i32, &str); 12] = [
@@ -21,23 +20,20 @@ const SIGNALS: [(i32, &str); 12] = [
     (15, "SIGTERM"),
 ];
 
-/// One sentence for all of them.
-pub fn without_end(profile: &Profile) -> Option<Warning> {
-    let missing = || missing_ends(profile).filter(|(_, before_ns)| before_ns.is_none()).map(|(process, _)| process);
-    let names: Vec<String> = missing().map(name).collect();
-    let who = first_few(&names, ", ")?;
-    let (has, remedy) = match names.len() {
+/// One sentence for all of them. `who`: their names.
+pub fn without_end(profile: &Profile, missing: &[&Process], who: &str) -> Warning {
+    let (has, remedy) = match missing.len() {
         1 => ("has", "let it end by itself to have that"),
         _ => ("have", "let them end by themselves to have that"),
     };
     let first = profile.processes.iter().next();
-    let is_first = names.len() == 1 && missing().all(|one| first.is_some_and(|first| std::ptr::eq(one, first)));
+    let is_first = matches!(*missing, [one] if first.is_some_and(|first| std::ptr::eq(one, first)));
     let why = match signal(profile).filter(|_| is_first) {
         Some(signal) => format!("the program was ended by {signal}"),
         None => "killed, or still running".to_owned(),
     };
     let what = format!("{who} {has} no end in this recording: {why}; the last quarter of a second may be missing");
-    Some(Warning::new(what, remedy))
+    Warning::new(what, remedy)
 }
 
 /// That ended what `genba run` started.
