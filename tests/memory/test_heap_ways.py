@@ -158,7 +158,7 @@ def test_a_signal_that_went_to_the_program_is_told(workshop: Workshop) -> None:
     said = " ".join(run.stderr.split())
     assert "note: SIGUSR2 ended the program: --heap-on's signal goes to genba itself (process " in said, run.stderr
     assert "none of its moments came" not in said, run.stderr
-    assert "has no end in this recording: the program was ended by SIGUSR2; " in said, run.stderr
+    assert f"has no end in this recording: the program was ended by signal {signal.SIGUSR2.value}; " in said, run.stderr
 
 
 @on("3.13")

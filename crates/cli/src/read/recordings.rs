@@ -101,6 +101,10 @@ impl Recordings {
         self.0.iter().find_map(|file| Some((file, file.timeless()?)))
     }
 
+    pub fn path(&self, position: usize) -> &Path {
+        &self.0[position].path
+    }
+
     #[must_use]
     pub fn all_count_calls(&self) -> bool {
         self.0.iter().all(RecordingFile::counts_calls)

@@ -55,10 +55,11 @@ impl Sides {
                 (before.len(), open_apart(&[before, after].concat())?)
             }
         };
-        if recordings.all_count_calls() {
+        if recordings.all_count_calls() && !recordings.is_one_twice() {
+            let [old, new] = [0, before].map(|position| shell::path(recordings.path(position)));
             return Err(Failure::no(format!("genba {verb} does not compare these counts of calls"))
                 .detail("genba diff compares those of two files; other comparisons need the times of samples")
-                .hint("genba diff BEFORE AFTER"));
+                .hint(format!("genba diff {old} {new}")));
         }
         if let Some((file, why)) = recordings.timeless() {
             return Err(Failure::no(format!("{} cannot be compared", file.path.display()))

@@ -460,6 +460,17 @@ fn two_prof_files_are_compared_by_function() {
               hint: --weight wall orders functions by their time, --weight samples by their calls
         "#]],
     );
+    sandbox.check(
+        "html cprofile-2.7.18.prof cprofile-3.13.0.prof -o page.html",
+        expect![[r#"
+        exit code 1
+        stdout
+        stderr
+          error: genba html does not compare these counts of calls
+            genba diff compares those of two files; other comparisons need the times of samples
+          hint: genba diff cprofile-2.7.18.prof cprofile-3.13.0.prof
+    "#]],
+    );
 }
 
 /// A hostile file of some kilobytes, whose counts are one row, 180,000 times: the last one counts, as when pstats reads them.

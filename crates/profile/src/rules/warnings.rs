@@ -1,7 +1,6 @@
 //! What a reader should know before believing a share, and what helps: few samples, losses, damage, processes without an end.
 //! Owns: the sentences and their limits. Never: replaces a view; the view is shown as well.
 
-mod ended;
 mod remedies;
 pub mod warning;
 
@@ -257,11 +256,25 @@ fn ended_workers(profile: &Profile) -> Option<Warning> {
     Some(Warning::new(what, "p.close() and p.join() before the end of `with` let a pool's workers end by themselves"))
 }
 
+/// One sentence for all of them.
 fn without_end(profile: &Profile) -> Option<Warning> {
     let missing = missing_ends(profile).filter(|(_, before_ns)| before_ns.is_none());
     let missing: Vec<&Process> = missing.map(|(process, _)| process).collect();
     let names: Vec<String> = missing.iter().map(|process| name(process)).collect();
-    first_few(&names, ", ").map(|who| ended::without_end(profile, &missing, &who))
+    let who = first_few(&names, ", ")?;
+    let (has, remedy) = match missing.len() {
+        1 => ("has", "let it end by itself to have that"),
+        _ => ("have", "let them end by themselves to have that"),
+    };
+    // The signal ended what `genba run` started, which may be a shell that started others.
+    let first = profile.processes.iter().next();
+    let is_first = matches!(*missing, [one] if first.is_some_and(|first| std::ptr::eq(one, first)));
+    let why = match profile.recorder.as_ref().and_then(|recorder| recorder.exit_signal).filter(|_| is_first) {
+        Some(signal) => format!("the program was ended by signal {signal}"),
+        None => "killed, or still running".to_string(),
+    };
+    let what = format!("{who} {has} no end in this recording: {why}; the last quarter of a second may be missing");
+    Some(Warning::new(what, remedy))
 }
 
 /// Processes whose last block is long before the end of the run: when they stop, and how much may be missing.
@@ -363,7 +376,7 @@ const UNBLOCK: &str = "unblock SIGURG there (signal.pthread_sigmask)";
 /// Threads that block the signal that asks them, with the CPU that is in no sample of theirs: more than 1 % of the program's.
 pub(crate) fn masked(profile: &Profile) -> Option<Warning> {
     let all_ns = profile.clocks().cpu_ns;
-    let mut threads: Vec<(&Thread, u64)> = masked::threads(profile).collect();
+    let mut threads: Vec<(&Thread, u64)> = masked::threads(profile).into_values().collect();
     threads.retain(|(_, unseen_ns)| u128::from(*unseen_ns) * 100 > u128::from(all_ns));
     threads.sort_by_key(|(_, unseen_ns)| Reverse(*unseen_ns));
     let names: Vec<String> =
@@ -411,9 +424,9 @@ fn coverage(profile: &Profile) -> Option<Warning> {
     if !parts.is_empty() {
         what += &format!(" ({parts})");
     }
-    let is_masked = |thread: &&Thread| masked::threads(profile).any(|(masked, _)| std::ptr::eq(masked, *thread));
-    let unmasked = profile.threads.iter().filter(|thread| !is_masked(thread));
-    let unseen: Vec<u64> = unmasked.filter_map(never_sampled_ns).collect();
+    let masked = masked::threads(profile);
+    let unmasked = profile.threads.enumerate().filter(|(index, _)| !masked.contains_key(index));
+    let unseen: Vec<u64> = unmasked.filter_map(|(_, thread)| never_sampled_ns(thread)).collect();
     let unseen_ns = unseen.iter().fold(0_u64, |sum, ns| sum.saturating_add(*ns));
     if unseen_ns.saturating_mul(2) > clocks.cpu_not_sampled_ns.saturating_add(clocks.cpu_lost_ns) {
         let threads = counted(unseen.len() as u64, "thread that ended", "threads that ended");
@@ -445,7 +458,7 @@ fn coverage(profile: &Profile) -> Option<Warning> {
         what += &format!("; the program paused the sampling for {}", duration(paused_ns));
         remedy.get_or_insert_with(|| "pause for less time (genba.pause)".to_string());
     }
-    if masked(profile).is_some() {
+    if self::masked(profile).is_some() {
         remedy.get_or_insert_with(|| "unblock SIGURG where threads block it".to_string());
     }
     Some(Warning::new(what, remedy.unwrap_or_else(|| against_unseen(profile, &clocks).to_string())))

@@ -165,7 +165,7 @@ impl Keeping {
             )),
         }
         if let Some(signal) = missent.filter(|_| !is_quiet) {
-            let name = signal_name(signal);
+            let name = signal_hook::low_level::signal_name(signal).unwrap_or_default();
             let pid = std::process::id();
             say(&format!(
                 "note: {name} ended the program: --heap-on's signal goes to genba itself (process {pid}), not to the program"
@@ -401,11 +401,6 @@ fn of_recording(page: &Page, file: String) -> proto::Heap {
         class_objects: rows.iter().map(|row| row.count).collect(),
         class_bytes: rows.iter().map(|row| row.bytes).collect(),
     }
-}
-
-/// Of those that `--heap-on` takes.
-fn signal_name(signal: i32) -> &'static str {
-    if signal == signal_hook::consts::SIGUSR1 { "SIGUSR1" } else { "SIGUSR2" }
 }
 
 /// As it is in the file.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::tables::profile::{Mark, Process};
+use crate::tables::table::TableIndex;
 
 fn row(reason: Reason, generation: u32, pause_ns: u64, collected: u64) -> Collection {
     Collection {
@@ -19,8 +20,6 @@ fn row(reason: Reason, generation: u32, pause_ns: u64, collected: u64) -> Collec
         threshold: 700,
     }
 }
-
-use crate::tables::table::TableIndex;
 
 fn profile(rows: Vec<Collection>) -> Profile {
     let mut profile = Profile { collections: rows, ..Profile::default() };

@@ -1,25 +1,36 @@
 //! Threads that block the signal which asks them for their stacks, as a library that masks all signals in its threads does.
 //! Owns: which threads these are, and how much CPU of theirs is in no sample. Never: says what is to be done about it.
 
-use crate::tables::profile::{Mark, MarkKind, Profile, Thread};
+use std::collections::BTreeMap;
 
-/// Each with its CPU that is in no sample.
-pub fn threads(profile: &Profile) -> impl Iterator<Item = (&Thread, u64)> {
-    let marks = profile.marks.iter().filter(|mark| mark.kind == MarkKind::Masked);
-    marks.filter_map(|mark| thread_of(profile, mark))
+use foldhash::HashMap;
+
+use crate::tables::profile::{Mark, MarkKind, ProcessIndex, Profile, Thread, ThreadIndex};
+
+/// Each once, with its CPU that is in no sample. A mark names the last thread of its number that had begun.
+pub fn threads(profile: &Profile) -> BTreeMap<ThreadIndex, (&Thread, u64)> {
+    let marks = || profile.marks.iter().filter(|mark| mark.kind == MarkKind::Masked);
+    let mut of_number: HashMap<(ProcessIndex, Option<u64>), Vec<(ThreadIndex, &Thread)>> =
+        marks().map(|mark| ((mark.process, mark.value), Vec::new())).collect();
+    // There may be very many threads, and hardly ever a mark.
+    if of_number.is_empty() {
+        return BTreeMap::new();
+    }
+    for (index, thread) in profile.threads.enumerate() {
+        if let Some(threads) = of_number.get_mut(&(thread.process, thread.tid.map(u64::from))) {
+            threads.push((index, thread));
+        }
+    }
+    let of_mark = |mark: &Mark| {
+        let Mark { process, value, at_ns, .. } = *mark;
+        let had_begun = |thread: &Thread| thread.start_ns.is_none_or(|start_ns| start_ns <= at_ns);
+        let begun = of_number.get(&(process, value))?.iter().filter(|(_, thread)| had_begun(thread));
+        let &(index, thread) = begun.max_by_key(|(_, thread)| thread.start_ns)?;
+        Some((index, (thread, thread.cpu_not_sampled_ns.filter(|_| !thread.is_genba_s())?)))
+    };
+    marks().filter_map(of_mark).collect()
 }
 
 pub fn unseen_ns(profile: &Profile) -> u64 {
-    threads(profile).fold(0, |sum, (_, unseen_ns)| sum.saturating_add(unseen_ns))
-}
-
-/// The thread that a mark names, the last of this number that had begun, and its CPU that is in no sample.
-fn thread_of<'p>(profile: &'p Profile, mark: &Mark) -> Option<(&'p Thread, u64)> {
-    let of_mark = |thread: &&Thread| {
-        thread.process == mark.process
-            && thread.tid.map(u64::from) == mark.value
-            && thread.start_ns.is_none_or(|start_ns| start_ns <= mark.at_ns)
-    };
-    let thread = profile.threads.iter().filter(of_mark).max_by_key(|thread| thread.start_ns)?;
-    Some((thread, thread.cpu_not_sampled_ns.filter(|_| !thread.is_genba_s())?))
+    threads(profile).values().fold(0, |sum, (_, unseen_ns)| sum.saturating_add(*unseen_ns))
 }

@@ -17,8 +17,8 @@ use crate::tables::owner::Owner;
 use crate::tables::profile::{Home, NodeIndex, ProcessIndex, Profile, SampleGroup, ThreadIndex};
 use genba_format::state::State;
 
-/// Beside waits for the GIL, less work than one part of so many is none.
-const ASLEEP_OF: u64 = 10;
+/// Threads wait for a GIL whose holder sleeps if all of them work for less than this part of the wait.
+const WORK_IN_WAITS_ONE_IN: u64 = 10;
 
 #[derive(Debug, Default)]
 pub struct ShortWaits {
@@ -118,7 +118,7 @@ fn working_ns(profile: &Profile, threads: &HashMap<ThreadIndex, Sums>) -> u64 {
         *longest_ns = (*longest_ns).max(sums.working_ns(sums.gil_ns));
     }
     let longer = processes.into_values().map(|(together_ns, longest_ns)| {
-        if together_ns >= longest_ns / ASLEEP_OF { longest_ns.max(together_ns) } else { together_ns }
+        if together_ns >= longest_ns / WORK_IN_WAITS_ONE_IN { longest_ns.max(together_ns) } else { together_ns }
     });
     longer.fold(0, u64::saturating_add)
 }
