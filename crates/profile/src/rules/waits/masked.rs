@@ -5,13 +5,12 @@ use std::collections::BTreeMap;
 
 use foldhash::HashMap;
 
-use crate::tables::profile::{Mark, MarkKind, ProcessIndex, Profile, Thread, ThreadIndex};
+use crate::tables::profile::{Mark, MarkKind, Profile, Thread, ThreadIndex};
 
 /// Each once, with its CPU that is in no sample. A mark names the last thread of its number that had begun.
 pub fn threads(profile: &Profile) -> BTreeMap<ThreadIndex, (&Thread, u64)> {
     let marks = || profile.marks.iter().filter(|mark| mark.kind == MarkKind::Masked);
-    let mut of_number: HashMap<(ProcessIndex, Option<u64>), Vec<(ThreadIndex, &Thread)>> =
-        marks().map(|mark| ((mark.process, mark.value), Vec::new())).collect();
+    let mut of_number: HashMap<_, Vec<_>> = marks().map(|mark| ((mark.process, mark.value), Vec::new())).collect();
     // There may be very many threads, and hardly ever a mark.
     if of_number.is_empty() {
         return BTreeMap::new();
