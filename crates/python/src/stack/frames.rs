@@ -342,16 +342,19 @@ fn is_popped<M: Memory>(memory: &M, layout: &Layout, datastack: Address, frame: 
     if frame.is_null() || memory.byte(frame.at(layout.frames.owner))? != OWNER_THREAD {
         return Ok(false);
     }
-    let (chunk, top, limit) =
-        (memory.address(datastack)?, memory.word(datastack.at(8))?, memory.word(datastack.at(16))?);
-    if (chunk.0..limit).contains(&frame.0) {
+    let (chunk, top) = (memory.address(datastack)?, memory.word(datastack.at(8))?);
+    // The thread's limit is still that of the chunk above while CPython gives this one back to the kernel.
+    if is_in_chunk(memory, chunk, frame)? {
         return Ok(frame.0 >= top);
     }
     // A frame that is being made may have a chunk of its own before it is the current one.
     let previous = memory.address(chunk)?;
-    let is_before = !previous.is_null()
-        && (previous.0..previous.0.saturating_add(memory.word(previous.at(CHUNK_SIZE))?)).contains(&frame.0);
-    Ok(!is_before)
+    Ok(previous.is_null() || !is_in_chunk(memory, previous, frame)?)
+}
+
+fn is_in_chunk<M: Memory>(memory: &M, chunk: Address, frame: Address) -> Result<bool, Fault> {
+    let end = chunk.0.saturating_add(memory.word(chunk.at(CHUNK_SIZE))?);
+    Ok((chunk.0..end).contains(&frame.0))
 }
 
 /// The frame's code is a code object, and its instruction lies in it (or just before: not started).

@@ -20,6 +20,10 @@ const HEAD_BYTES: u64 = 24;
 
 /// Walks frames whose innermost one is at `frame`, under a run that has called something. How many there were, and the end.
 fn walked(frame: Address, top: Address) -> (usize, PythonEnd) {
+    walked_below(frame, top, CHUNK.at(CHUNK_BYTES))
+}
+
+fn walked_below(frame: Address, top: Address, limit: Address) -> (usize, PythonEnd) {
     let layout = &LAYOUTS[0];
     let datastack = STATE.at(232).0;
     let words = Words(HashMap::from([
@@ -28,7 +32,7 @@ fn walked(frame: Address, top: Address) -> (usize, PythonEnd) {
         (RUN.at(8).0, RUN_BEFORE.0),
         (datastack, CHUNK.0),
         (datastack + 8, top.0),
-        (datastack + 16, CHUNK.at(CHUNK_BYTES).0),
+        (datastack + 16, limit.0),
         (CHUNK.0, CHUNK_BEFORE.0),
         (CHUNK.at(8).0, CHUNK_BYTES),
         (CHUNK_BEFORE.at(8).0, CHUNK_BYTES),
@@ -54,4 +58,12 @@ fn nor_is_one_of_another_greenlets_data_stack() {
     assert_eq!(walked(ELSEWHERE, top), (0, PythonEnd::Popped));
     // A new chunk is the thread's before the frame that it was made for is the current one.
     assert_eq!(walked(CHUNK_BEFORE.at(HEAD_BYTES), top), (1, PythonEnd::Complete));
+}
+
+/// CPython 3.12 names the chunk below before it gives one back, and sets the limit afterwards. The kernel gives memory from above to below.
+#[test]
+fn a_chunk_that_is_given_back_leaves_the_frame_below_it_the_current_one() {
+    let frame = CHUNK.at(HEAD_BYTES);
+    let limit_of_the_one_given_back = Address(CHUNK.0 - CHUNK_BYTES);
+    assert_eq!(walked_below(frame, frame.at(0x100), limit_of_the_one_given_back), (1, PythonEnd::Complete));
 }
