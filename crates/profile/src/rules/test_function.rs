@@ -21,6 +21,9 @@ const LOOPS: [(&str, &str); 4] = [
     ("/trio/_core/_run.py", "unrolled_run"),
 ];
 
+/// How the name of a file begins that is the text of an example: CPython 3.11 to 3.15.
+const DOCTEST: &str = "<doctest ";
+
 /// Whose a stack is in a run of tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tested {
@@ -44,7 +47,9 @@ pub fn tested(profile: &Profile, leaf: Option<NodeIndex>) -> Tested {
             (Some(own), Some(named)) if is_inner(profile, own) => Some(named),
             (own, _) => own,
         };
-        if is_one_of(&CALLERS, profile, function) {
+        if is_doctest(profile, function) {
+            found = Tested::By(function);
+        } else if is_one_of(&CALLERS, profile, function) {
             found = match test {
                 Some(test) if !is_in_loop || !is_inner(profile, test) || is_named_as_test(profile, test) => {
                     Tested::By(test)
@@ -72,6 +77,13 @@ fn is_one_of(functions: &[(&str, &str)], profile: &Profile, function: FunctionIn
     let Home::Python { file, .. } = row.home else { return false };
     let path = &profile.files[file].path;
     functions.iter().any(|(end, name)| row.name == *name && path.ends_with(*end))
+}
+
+/// One of the examples in a text, which `doctest` names after the object that has the text.
+fn is_doctest(profile: &Profile, function: FunctionIndex) -> bool {
+    let row = &profile.functions[function];
+    let Home::Python { file, .. } = row.home else { return false };
+    row.name == "<module>" && profile.files[file].path.starts_with(DOCTEST)
 }
 
 /// Made by another function, as `timed.<locals>.wrapper` is.

@@ -40,6 +40,16 @@ fn a_sample_is_its_tests() {
     assert_eq!(found, [test("test_prices", 60), test("test_totals", 25), test("ShopTest.test_sum", 10), (None, 8)]);
 }
 
+#[test]
+fn each_example_of_a_doctest_is_a_test() {
+    const DOCTEST: &str = "DocTestRunner.run@/usr/lib/python3.13/doctest.py:1395[4-9]";
+    let example = "<module>@<doctest shop.price[0]>:1[0-9] > price@shop.py:8[4-9]";
+    let test = |name: &str, samples: u64| (Some(name.to_owned()), samples);
+    assert_eq!(rows(&[format!("{DOCTEST} > {example} x30")]), [test("<module>", 30)]);
+    let of_test = format!("{PYTEST} > test_texts^3@test_shop.py:4[4-9] > {DOCTEST} > {example} x30");
+    assert_eq!(rows(&[of_test]), [test("test_texts", 30)]);
+}
+
 /// As the tests of pytest itself do.
 #[test]
 fn a_test_that_runs_tests_has_their_time() {
