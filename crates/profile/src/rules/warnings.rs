@@ -271,6 +271,10 @@ fn without_end(profile: &Profile) -> Option<Warning> {
     let is_first = matches!(*missing, [one] if first.is_some_and(|first| std::ptr::eq(one, first)));
     let why = match profile.recorder.as_ref().and_then(|recorder| recorder.exit_signal).filter(|_| is_first) {
         Some(signal) => format!("the program was ended by signal {signal}"),
+        // Where the program itself, or `genba attach`, began the recording: `genba run` is told of such an end.
+        None if profile.recorder.is_none() && missing.iter().all(|process| process.parent.is_some()) => {
+            "ended by os._exit, as what os.fork made usually is, or killed, or still running".to_string()
+        }
         None => "killed, or still running".to_string(),
     };
     let what = format!("{who} {has} no end in this recording: {why}; the last quarter of a second may be missing");
