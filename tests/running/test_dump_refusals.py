@@ -150,6 +150,7 @@ def test_a_stopped_process_stays_stopped(tmp_path: Path) -> None:
         os.waitid(os.P_PID, program.pid, os.WSTOPPED | os.WNOWAIT)
         (thread,) = program.threads().values()
         assert (thread["state"], thread["certainty"]) == ("stopped by a signal or a debugger", "slept")
+        assert "1 thread, not stopped by genba\n" in genba("dump", str(program.pid)).stdout
         assert Path(f"/proc/{program.pid}/stat").read_text().split(") ")[1].startswith("T")
         program.process.send_signal(signal.SIGCONT)
         goes_on(program)

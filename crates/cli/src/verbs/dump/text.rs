@@ -6,7 +6,7 @@ use std::collections::hash_map::Entry;
 
 use genba_process::look::{Local, PythonEnd};
 use genba_process::objects::Value;
-use genba_process::snapshot::{Certainty, Thread};
+use genba_process::snapshot::{Certainty, State, Thread};
 use genba_profile::paint::Paint;
 use genba_profile::report::{printable, source_cut};
 
@@ -91,9 +91,11 @@ fn head(process: &Dumped) -> String {
     if process.threads.iter().all(|(thread, _)| thread.certainty == Certainty::InCore) {
         return format!("{threads}, as they were when the core file was written");
     }
+    // Lines below say of such a thread that it is stopped.
+    let by = if process.threads.iter().any(|(thread, _)| thread.state == State::Stopped) { " by genba" } else { "" };
     match stops.iter().max() {
-        None if count == 1 => format!("{threads}, not stopped"),
-        None => format!("{threads}, none of them was stopped"),
+        None if count == 1 => format!("{threads}, not stopped{by}"),
+        None => format!("{threads}, none of them was stopped{by}"),
         Some(&longest) if count == 1 => format!("{threads}, stopped for {}", states::milliseconds(longest)),
         Some(&longest) if stops.len() == 1 => {
             format!("{threads}, 1 of them was stopped, for {}", states::milliseconds(longest))
