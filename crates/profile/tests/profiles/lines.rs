@@ -436,3 +436,13 @@ fn functions_and_lines_as_the_viewer_weighs_them() {
     let golden = serde_json::to_string_pretty(&golden).expect("JSON") + "\n";
     expect_file!["../../../../testdata/page/lines.json"].assert_eq(&golden);
 }
+
+#[test]
+fn a_hot_line_of_small_expressions_says_how_many() {
+    let source = format!("[{}]", "a(), ".repeat(150));
+    let stacks: String = (0..150).map(|at| format!("<module>@long.py:1[{}-{}] x2\n", 1 + at * 5, 4 + at * 5)).collect();
+    let recording = notation::recording(&format!("process 7 3.13.0\nsource long.py\n|{source}\n{stacks}"));
+    let reading = Reading::of(profile(&recording, &Additions::default()));
+    let page = text::text(&reading, &lines(&reading, &on_screen()).expect("a line"), 80, Paint::Plain);
+    assert!(page.trim_end().ends_with(" … 150 expressions, each below 1.0 %"), "{page}");
+}

@@ -464,3 +464,15 @@ fn a_small_row_does_not_show_that_a_stack_was_cut() {
     let page = markdown::markdown(&reading, &report(&reading, &Options::default()), &[]);
     assert_eq!(page.matches("memmove").count(), 1, "{page}");
 }
+
+/// As in counts of calls, which name neither classes nor lines that ran.
+#[test]
+fn functions_of_one_name_in_one_file_have_their_lines() {
+    let text = "process 7 3.13.0\nwork^3@app.py:4 x600\nwork^9@app.py:10 x400\nmain^20@app.py:21 x100";
+    let mut profile = profile(&notation::recording(text), &Additions::default());
+    profile.frames.iter_mut().for_each(|frame| frame.location = None);
+    let reading = Reading::of(profile);
+    let page = text::text(&reading, &report(&reading, &Options::default()), None, Paint::Plain);
+    let names: Vec<&str> = page.lines().rev().take(3).filter_map(|row| row.split("  ").last()).collect();
+    assert_eq!(names, ["app.py main", "app.py:9 work", "app.py:3 work"], "{page}");
+}

@@ -14,7 +14,7 @@ use crate::views::lines::{FunctionLines, Line, Lines};
 use crate::views::report::Sort;
 use crate::views::summary::header;
 use crate::words::excerpt::{expand, first_cells, printable};
-use crate::words::figures::{counted, percent, size};
+use crate::words::figures::{count, counted, percent, size};
 use crate::words::paint::Paint;
 use crate::words::wrap::wrapped;
 
@@ -167,10 +167,11 @@ impl Layout<'_> {
             Sort::Total => total.by(weight),
         };
         let of_expressions = line.expressions.iter().map(|hot| (hot, measure(hot.own, hot.total)));
-        let hot: Vec<_> = of_expressions.filter(|(_, weight)| *weight > 0 && *weight as f64 >= smallest).collect();
+        let touched: Vec<_> = of_expressions.filter(|(_, weight)| *weight > 0).collect();
+        let hot: Vec<_> = touched.iter().filter(|(_, weight)| *weight as f64 >= smallest).collect();
         let before = " ".repeat(FIGURE_CELLS + 2 + self.number_cells + 2);
         let mut page = String::new();
-        for &(hot, weight_of_it) in hot.iter().take(MARKS_MAX) {
+        for &&(hot, weight_of_it) in hot.iter().take(MARKS_MAX) {
             let share = format!("{} %", percent(weight_of_it, self.lines.whole.by(weight)));
             let several = hot.end_line.zip(line.line).map_or(0, |(end, first)| end.saturating_sub(first));
             let end_column =
@@ -200,6 +201,10 @@ impl Layout<'_> {
             page += &format!("{before}{marked}\n");
         }
         match hot.len().saturating_sub(MARKS_MAX) {
+            0 if hot.is_empty() && touched.len() > 1 => {
+                let share = self.lines.share_min * 100.0;
+                format!("{before}{CUT} {} expressions, each below {share:.1} %\n", count(touched.len() as u64))
+            }
             0 => page,
             more => page + &format!("{before}{CUT} {}\n", counted(more as u64, "more expression", "more expressions")),
         }
