@@ -32,3 +32,23 @@ def test_the_depth_is_counted(workshop: Workshop, how: str, function: str, depth
     verdict = run.report_json()["verdict"]
     assert (verdict["name"], verdict["figures"]["depth_max"], verdict["figures"]["is_depth_cut"]) == ("recursion", depth + 1, False), verdict
     assert f"recursion: {function} (deep.py:" in run.report(), run.report()
+
+
+RETURNS = """
+import sys, time
+sys.setrecursionlimit(100_000)
+
+def returns(depth):
+    if depth: returns(depth - 1)
+
+until = time.process_time() + 0.8
+while time.process_time() < until: returns(40_000)
+"""
+
+
+def test_no_stack_is_cut_while_its_memory_is_given_back(workshop: Workshop) -> None:
+    if workshop.interpreter.minor == "3.11":
+        pytest.skip("CPython 3.11 gives the memory of a frame back before it forgets the frame: docs/limits.md")
+    run = workshop.run(workshop.write("returns.py", RETURNS))
+    assert run.exit_code == 0, run.stderr
+    assert "[Python stack cut: not readable]" not in run.collapsed_text()

@@ -269,10 +269,10 @@ fn without_end(profile: &Profile) -> Option<Warning> {
     // The signal ended what `genba run` started, which may be a shell that started others.
     let first = profile.processes.iter().next();
     let is_first = matches!(*missing, [one] if first.is_some_and(|first| std::ptr::eq(one, first)));
-    let untold = profile.recorder.is_none() && missing.iter().all(|process| process.parent.is_some());
+    let are_children = missing.iter().all(|process| process.parent.is_some());
     let why = match profile.recorder.as_ref().and_then(|recorder| recorder.exit_signal).filter(|_| is_first) {
         Some(signal) => format!("the program was ended by signal {signal}"),
-        None if untold => "ended by os._exit, as what os.fork made usually is, or killed, or still running".into(),
+        None if profile.recorder.is_none() && are_children => "killed, ended by os._exit, or still running".into(),
         None => "killed, or still running".to_string(),
     };
     let what = format!("{who} {has} no end in this recording: {why}; the last quarter of a second may be missing");

@@ -206,24 +206,22 @@ pub fn rows(
     for (_, sum) in &folded {
         folded_own.add(sum.own);
     }
-    Rows {
-        whole,
-        rows: sums
-            .into_iter()
-            .map(|(key, sum)| Row {
-                subject: subject(profile, key),
-                own: sum.own,
-                total: sum.total,
-                chain: sum.chains.descent(|link| link.is_mark(profile)),
-                callers: if share(sum.own.by(weight), whole.by(weight)) < CALLED_SHARE_MIN {
-                    Vec::new()
-                } else {
-                    sum.callers.named()
-                },
-            })
-            .collect(),
-        folded: Folded { rows: folded.len() as u64, own: folded_own },
-    }
+    let mut rows: Vec<Row> = sums
+        .into_iter()
+        .map(|(key, sum)| Row {
+            subject: subject(profile, key),
+            own: sum.own,
+            total: sum.total,
+            chain: sum.chains.descent(|link| link.is_mark(profile)),
+            callers: if share(sum.own.by(weight), whole.by(weight)) < CALLED_SHARE_MIN {
+                Vec::new()
+            } else {
+                sum.callers.named()
+            },
+        })
+        .collect();
+    tell_namesakes_apart(profile, &mut rows);
+    Rows { whole, rows, folded: Folded { rows: folded.len() as u64, own: folded_own } }
 }
 
 fn add(
@@ -355,6 +353,26 @@ fn subject(profile: &Profile, key: Key) -> Subject {
         Key::Process(process) => Subject { process: Some(process), ..Subject::default() },
         Key::Phase(phase) => Subject { phase: Some(phase), ..Subject::default() },
         Key::NoPython => Subject::default(),
+    }
+}
+
+/// By their first lines: methods in counts of calls, which name neither classes nor the lines that ran.
+fn tell_namesakes_apart(profile: &Profile, rows: &mut [Row]) {
+    let without_line = |row: &Row| {
+        let function = row.subject.function.filter(|_| row.subject.line.is_none())?;
+        Some((row.subject.file?, profile.functions[function].name.as_str()))
+    };
+    let mut namesakes: HashMap<(FileIndex, &str), usize> = HashMap::default();
+    for named in rows.iter().filter_map(without_line) {
+        *namesakes.entry(named).or_default() += 1;
+    }
+    for row in rows {
+        if without_line(row).is_some_and(|named| namesakes[&named] > 1)
+            && let Some(function) = row.subject.function
+            && let Home::Python { first_line, .. } = profile.functions[function].home
+        {
+            row.subject.line = Some(first_line).filter(|line| *line > 0);
+        }
     }
 }
 

@@ -193,7 +193,7 @@ fn children_whose_end_nobody_was_told_may_have_ended_by_themselves() {
     let mut profile = profile(&recording, &Additions::default());
     let begin = "process 8 (CPython 3.13.0) has no end in this recording: ";
     let said = warnings(&profile, Weight::Cpu).concat();
-    assert!(said.starts_with(&format!("{begin}ended by os._exit,")), "{said}");
+    assert!(said.starts_with(&format!("{begin}killed, ended by os._exit,")), "{said}");
     profile.recorder = Some(Recorder { argv: Vec::new(), exit_code: None, exit_signal: None, wall_ns: 1 });
     let said = warnings(&profile, Weight::Cpu).concat();
     assert!(said.starts_with(&format!("{begin}killed, or still running;")), "{said}");
@@ -360,7 +360,7 @@ fn what_a_killed_process_used_after_its_last_block_is_not_recorded() {
     check(
         "process 7 3.13.0\n f@a.py:1 x200\n reaped 8 300ms 260ms\n process 8 3.13.0 parent=7\n g@a.py:2 x100\n no end",
         expect![[r#"
-            process 8 (CPython 3.13.0) has no end in this recording: ended by os._exit, as what os.fork made usually is, or killed, or still running; the last quarter of a second may be missing; let it end by itself to have that
+            process 8 (CPython 3.13.0) has no end in this recording: killed, ended by os._exit, or still running; the last quarter of a second may be missing; let it end by itself to have that
             samples cover 82.7 % of the program's CPU; 0 ns are in no sample; 100 ms of 1 process without an end came after the last block and was not recorded; let processes end by themselves
         "#]],
     );
@@ -390,7 +390,7 @@ fn what_others_used_is_not_missing_in_a_process() {
     // tracer of the ends of threads, and of processes that are nobody's child of its: the number of the one is no process's, and the others have
     // another parent.
     let parent = "process 7 3.13.0\n f@a.py:1 x200\n";
-    let no_end = "process 8 (CPython 3.13.0) has no end in this recording: ended by os._exit, as what os.fork made usually is, or killed, or still running; the last quarter of a second may be missing; let it end by itself to have that\n";
+    let no_end = "process 8 (CPython 3.13.0) has no end in this recording: killed, ended by os._exit, or still running; the last quarter of a second may be missing; let it end by itself to have that\n";
     let quiet = |recording: String, expected: &str| {
         let profile = profile(&notation::recording(&recording), &Additions::default());
         let lines: Vec<String> = warnings(&profile, Weight::Cpu).iter().map(|warning| format!("{warning}\n")).collect();

@@ -12,7 +12,7 @@ use crate::rules::weight::Weight;
 use crate::tables::file_names::FileNames;
 use crate::tables::locations::Location;
 use crate::tables::owner::Owner;
-use crate::tables::profile::{Function, FunctionIndex, Home, Profile, SampleGroup};
+use crate::tables::profile::{Function, Home, Profile, SampleGroup};
 use crate::tables::table::TableIndex;
 use crate::views::report::chain::Chain;
 use crate::views::report::chain_text::{chain, chain_lines, shown};
@@ -161,9 +161,7 @@ pub(in crate::views) fn name(profile: &Profile, by: By, files: &FileNames, row: 
                 By::Module => profile.files[file].path.clone(),
                 _ => files.short(file).unwrap_or_default().to_string(),
             };
-            let line =
-                subject.line.or_else(|| subject.function.and_then(|function| line_of_alike(profile, by, function)));
-            if let Some(line) = line {
+            if let Some(line) = subject.line {
                 name += &format!(":{line}");
             }
             if let Some(function) = function {
@@ -172,17 +170,6 @@ pub(in crate::views) fn name(profile: &Profile, by: By, files: &FileNames, row: 
             name
         }
     }
-}
-
-/// The first line of a function where its file has another one of its name: two methods, in a format that names no classes.
-fn line_of_alike(profile: &Profile, by: By, function: FunctionIndex) -> Option<u32> {
-    let row = &profile.functions[function];
-    let Home::Python { file, first_line, .. } = row.home else { return None };
-    let is_alike = |other: &Function| {
-        other.name == row.name
-            && matches!(other.home, Home::Python { file: there, first_line: line, .. } if there == file && line != first_line)
-    };
-    (by != By::Module && first_line > 0 && profile.functions.iter().any(is_alike)).then_some(first_line)
 }
 
 fn with_commas(mut words: Vec<String>) -> Vec<String> {
