@@ -266,14 +266,14 @@ fn without_end(profile: &Profile) -> Option<Warning> {
         1 => ("has", "let it end by itself to have that"),
         _ => ("have", "let them end by themselves to have that"),
     };
-    // The signal ended what `genba run` started, which may be a shell that started others.
-    let first = profile.processes.iter().next();
-    let is_first = matches!(*missing, [one] if first.is_some_and(|first| std::ptr::eq(one, first)));
+    // Of what `genba run` started, which may be a shell that started others.
+    let first = profile.processes.iter().next().filter(|first| matches!(*missing, [one] if std::ptr::eq(one, *first)));
     let are_children = missing.iter().all(|process| process.parent.is_some());
-    let why = match profile.recorder.as_ref().and_then(|recorder| recorder.exit_signal).filter(|_| is_first) {
-        Some(signal) => format!("the program was ended by signal {signal}"),
-        None if profile.recorder.is_none() && are_children => "killed, ended by os._exit, or still running".into(),
-        None => "killed, or still running".to_string(),
+    let why = match profile.recorder.as_ref().map(|recorder| (first, recorder.exit_signal, recorder.exit_code)) {
+        Some((Some(_), Some(signal), _)) => format!("the program was ended by signal {signal}"),
+        Some((Some(_), _, Some(_))) => "killed, still running, or its end could not be written (df, ulimit -a)".into(),
+        None if are_children => "killed, ended by os._exit, or still running".into(),
+        _ => "killed, or still running".to_string(),
     };
     let what = format!("{who} {has} no end in this recording: {why}; the last quarter of a second may be missing");
     Some(Warning::new(what, remedy))

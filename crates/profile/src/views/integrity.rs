@@ -5,7 +5,7 @@ use genba_format::measure::Totals;
 
 use crate::rules::verdict::not_followed;
 use crate::rules::warnings::name;
-use crate::tables::profile::{Clocks, Process, Profile};
+use crate::tables::profile::{Process, ProcessIndex, Profile};
 use crate::words::figures::{count, counted, duration, size};
 
 pub fn text(profile: &Profile, shown: &str, bytes: u64, blocks: u64) -> String {
@@ -21,7 +21,7 @@ pub fn text(profile: &Profile, shown: &str, bytes: u64, blocks: u64) -> String {
     let processes = counted(profile.processes.len() as u64, "process", "processes");
     let mut page = format!("{shown}: {}, {blocks}, {processes}\n", size(bytes));
     for (index, process) in profile.processes.enumerate() {
-        page += &of_process(process, profile.clocks_of(index));
+        page += &of_process(profile, index, process);
     }
     if let Some(words) = not_followed::words(&profile.not_followed) {
         page += &format!("{words}\n");
@@ -29,15 +29,13 @@ pub fn text(profile: &Profile, shown: &str, bytes: u64, blocks: u64) -> String {
     page
 }
 
-fn of_process(process: &Process, clocks: Clocks) -> String {
+fn of_process(profile: &Profile, index: ProcessIndex, process: &Process) -> String {
+    let clocks = profile.clocks_of(index);
     let mut page = format!("{}: {}", name(process), counted(process.blocks, "block", "blocks"));
     if process.blocks_lost > 0 {
         page += &format!(", {} lost", count(process.blocks_lost));
     }
-    page += &match &process.ended {
-        Some(why) => format!(", ended ({why})\n"),
-        None => ", no end block\n".to_string(),
-    };
+    page += &format!(", {}\n", end_in_words(profile, index, process));
     if let Some(why) = &process.refused {
         return page + &format!("  not sampled: {why}\n");
     }
@@ -63,4 +61,19 @@ fn of_process(process: &Process, clocks: Clocks) -> String {
         page += &format!("  {name}: {exact}{unit} = sampled {sampled} + not sampled {not_sampled} + genba {genba}\n");
     }
     page
+}
+
+/// The agent writes `exit` also where a signal ends the process: that it was one is known of the program that the recorder waited for.
+fn end_in_words(profile: &Profile, index: ProcessIndex, process: &Process) -> String {
+    if profile.became_another(index) {
+        return "became another program (exec)".to_owned();
+    }
+    let is_awaited = profile.processes.iter().next().is_some_and(|first| first.pid == process.pid);
+    let signal = profile.recorder.as_ref().and_then(|recorder| recorder.exit_signal).filter(|_| is_awaited);
+    match (process.ended.as_deref(), signal) {
+        (Some("exit"), Some(signal)) => format!("was ended by signal {signal}"),
+        (Some(why), _) => format!("ended ({why})"),
+        (None, Some(signal)) => format!("no end block: was ended by signal {signal}"),
+        (None, None) => "no end block".to_owned(),
+    }
 }

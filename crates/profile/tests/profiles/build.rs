@@ -7,7 +7,7 @@ use genba_profile::build::{Additions, profile};
 use genba_profile::export::collapsed::{Options, collapsed};
 use genba_profile::hits::hits;
 use genba_profile::integrity;
-use genba_profile::profile::{ProcessIndex, Profile};
+use genba_profile::profile::{ProcessIndex, Profile, Recorder};
 use genba_profile::summary::law_line;
 use genba_profile::table::TableIndex;
 use genba_profile::verdict::verdict;
@@ -374,6 +374,29 @@ fn an_exec_is_counted_once() {
     let page = integrity::text(&profile, "exec.genba", 1000, 2);
     let clocks: Vec<&str> = page.lines().filter(|line| line.contains("CPU ")).map(str::trim).collect();
     assert_eq!(clocks, of_each.map(|clocks| clocks.words()), "{page}");
+}
+
+#[test]
+fn check_tells_how_each_process_ended() {
+    let of = |notation: &str, exit_signal: Option<i32>| {
+        let mut profile = built(&notation::recording(notation));
+        let exit_code = exit_signal.is_none().then_some(0);
+        profile.recorder = Some(Recorder { argv: Vec::new(), exit_code, exit_signal, wall_ns: 1 });
+        let page = integrity::text(&profile, "a.genba", 1000, 2);
+        let ends = page.lines().filter_map(|line| line.strip_prefix("process ")?.split_once(": ")?.1.split_once(", "));
+        ends.map(|(_, end)| end.to_owned()).collect::<Vec<String>>().join("; ")
+    };
+    let ended = "process 7 3.13.0\n f@a.py:1 x10\n";
+    let killed = "process 7 3.13.0\n no end\n f@a.py:1 x10\n";
+    assert_eq!(of(ended, None), "ended (exit)");
+    assert_eq!(of(ended, Some(15)), "was ended by signal 15");
+    assert_eq!(
+        of(&format!("{ended}process 8 3.13.0 parent=7\n f@a.py:1 x10"), Some(15)),
+        "was ended by signal 15; ended (exit)"
+    );
+    assert_eq!(of(killed, None), "no end block");
+    assert_eq!(of(killed, Some(9)), "no end block: was ended by signal 9");
+    assert_eq!(of(&format!("{killed} exec 16ms"), None), "became another program (exec)");
 }
 
 #[test]

@@ -179,6 +179,10 @@ fn a_program_that_a_signal_ended_names_it() {
     let begin = "process 7 (CPython 3.13.0) has no end in this recording: ";
     let one = said(&killed(7), Some(12));
     assert!(one.starts_with(&format!("{begin}the program was ended by signal 12; the last")), "{one}");
+    let mut code = profile(&notation::recording(&killed(7)), &Additions::default());
+    code.recorder = Some(Recorder { argv: Vec::new(), exit_code: Some(0), exit_signal: None, wall_ns: 1 });
+    let code = warnings(&code, Weight::Cpu).concat();
+    assert!(code.starts_with(&format!("{begin}killed, still running, or its end could not be written")), "{code}");
     let open = said(&killed(7), None);
     assert!(open.starts_with(&format!("{begin}killed, or still running;")), "{open}");
     // Which of them it ended nothing tells.
@@ -256,7 +260,7 @@ fn a_recording_that_stops_before_the_run_ended() {
     let last_ns = profile(&notation::recording(killed), &Additions::default()).span_ns;
     let begin_ns = notation::BEGIN_NS;
     expect![[r#"
-        process 7 (CPython 3.13.0) has no end in this recording: killed, or still running; the last quarter of a second may be missing; let it end by itself to have that
+        process 7 (CPython 3.13.0) has no end in this recording: killed, still running, or its end could not be written (df, ulimit -a); the last quarter of a second may be missing; let it end by itself to have that
     "#]]
     .assert_eq(&of_run(killed, begin_ns + last_ns + 500_000_000));
     expect![[r#"
