@@ -60,6 +60,8 @@ def test_what_is_recorded_is_the_truth(workshop: Workshop) -> None:
     with started(workshop, program_file) as program:
         run = program.recorded("slices.genba", "--duration", "1500ms", "--rate", "1000")
         assert program.end() == {}
+    # The thread that genba made to come in is none of the program's, which has no other than its first.
+    assert "thread ended" not in run.report_json()["processes"][0]["accounting"]["refused"]
     first = run.report_json()["rows"][0]
     assert first["expression"] == "b[i:]", first
     # Of what was sampled: on a busy machine the sampler itself may not get a CPU for a tenth of a second.

@@ -257,6 +257,8 @@ pub(super) fn start(text: &str, beginner: Beginner) -> (Outcome, Text) {
                 proto::Start { within: true, began_realtime_ns, ..described }
             };
             LIFE.set_by_command(beginner != Beginner::Program);
+            let is_visitor = beginner == Beginner::Command && !session.is_asked;
+            LIFE.set_visitor(if is_visitor { proc::own_tid() } else { 0 });
             if beginner != Beginner::Loader {
                 // No call of the program's is wrapped here: where its threads go is not seen.
                 files_over_fork::goes_elsewhere();

@@ -67,6 +67,8 @@ pub struct Life {
     is_by_command: AtomicBool,
     /// Forks that did not wait for the sampler since it last said so.
     forks_without: AtomicU32,
+    /// The thread that `genba attach` made to begin the recording, as long as it may be there; 0: none.
+    visitor: AtomicU32,
     /// The thread that the process began with is gone; others went on.
     first_thread_ended: AtomicBool,
     /// The sampler looks at nothing, because the program wants none of it. Only the sampler changes this while there is one.
@@ -94,6 +96,7 @@ impl Life {
             owner: AtomicU32::new(0),
             is_by_command: AtomicBool::new(false),
             forks_without: AtomicU32::new(0),
+            visitor: AtomicU32::new(0),
             first_thread_ended: AtomicBool::new(false),
             stands_by: AtomicBool::new(false),
         }
@@ -155,6 +158,15 @@ impl Life {
     #[must_use]
     pub fn is_by_command(&self) -> bool {
         self.is_by_command.load(SeqCst)
+    }
+
+    pub fn set_visitor(&self, tid: u32) {
+        self.visitor.store(tid, SeqCst);
+    }
+
+    #[must_use]
+    pub fn visitor(&self) -> u32 {
+        self.visitor.load(SeqCst)
     }
 
     /// A fork did not wait for the sampler.

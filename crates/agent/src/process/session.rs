@@ -31,6 +31,8 @@ pub struct Session {
     pub until_ns: Option<u64>,
     /// It goes on as long as the command holds its lock on the recording: `genba attach` began it in a program that was running.
     pub is_leased: bool,
+    /// It is begun on the program's main thread, and not on one that `genba attach` made.
+    pub is_asked: bool,
     pub tags: Vec<String>,
     /// Every call is counted, and nothing is sampled: the pid of the command, whose child writes the file `out`.
     pub trace: Option<u32>,
@@ -112,6 +114,7 @@ impl Session {
             heap: Heap::default(),
             until_ns: None,
             is_leased: false,
+            is_asked: false,
             tags: Vec::new(),
             trace: None,
             notes: None,
@@ -158,6 +161,7 @@ impl Session {
                 "heap_collect" => session.heap.collects = value != "0",
                 "until_ns" => session.until_ns = Some(value.parse().ok()?).filter(|&until_ns: &u64| until_ns != 0),
                 "leased" => session.is_leased = value != "0",
+                "asked" => session.is_asked = value != "0",
                 "tag" => session.tags.push(value),
                 "trace" => session.trace = Some(value.parse().ok()?),
                 "notes" => session.notes = Some(Table::parse(&value)?),
@@ -199,14 +203,15 @@ mod tests {
     #[test]
     fn reads_what_the_command_writes() {
         let session = Session::parse(
-            "v=1;out=/a%20b.genba;interval_ns=250000;budget_per_mille=20;children=0;gc=1;gc_threshold=10000,5;leased=1;tag=k=v;until_ns=7;command=3;bells=1,22,/proc/3/fd/4;door=3,44,name,secret",
+            "v=1;out=/a%20b.genba;interval_ns=250000;budget_per_mille=20;children=0;gc=1;gc_threshold=10000,5;leased=1;asked=1;tag=k=v;until_ns=7;command=3;bells=1,22,/proc/3/fd/4;door=3,44,name,secret",
         )
         .unwrap();
         assert_eq!(session.out, "/a b.genba");
         assert_eq!((session.interval_ns, session.budget_per_mille, session.children), (250_000, Some(20), false));
         assert!(session.gc && !session.memory && !session.gc_freeze);
         assert_eq!((session.gc_threshold, session.command), (vec![10_000, 5], Some(3)));
-        assert_eq!((session.tags, session.until_ns, session.is_leased), (vec!["k=v".to_owned()], Some(7), true));
+        assert_eq!((session.tags, session.until_ns), (vec!["k=v".to_owned()], Some(7)));
+        assert!(session.is_leased && session.is_asked);
         assert_eq!(session.bells, Some(Table { path: "/proc/3/fd/4".to_owned(), device: 1, inode: 22 }));
         assert_eq!(session.door, Some(Table { path: "name,secret".to_owned(), device: 3, inode: 44 }));
     }

@@ -121,6 +121,11 @@ impl Name {
         is_due
     }
 
+    #[must_use]
+    pub const fn is_known(&self) -> bool {
+        self.row > 0
+    }
+
     pub const fn is(&mut self, string: u32) {
         self.row = string + 1;
     }
@@ -171,6 +176,8 @@ pub struct Thread {
     /// Its clock, and what of it is in no sample, as the last block told them.
     pub clock_told: Option<(u64, u64)>,
     pub name: Name,
+    /// The kernel's name for it is not in its row yet: most threads with a name of Python's have the process's.
+    pub is_kernel_name_due: bool,
     /// When its clock was told last, less those that are none of this recording's.
     pub turns: Option<Turns>,
     /// Before it was first seen, and in pauses.
@@ -205,6 +212,7 @@ impl Thread {
             row: None,
             clock_told: None,
             name: Name::default(),
+            is_kernel_name_due: false,
             turns: None,
             turns_elsewhere: Turns::default(),
             turns_at_pause: None,

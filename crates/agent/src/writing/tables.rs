@@ -134,6 +134,15 @@ impl Tables {
         self.threads_len - 1
     }
 
+    /// Names a thread whose row no block has told yet.
+    pub fn name_thread(&mut self, row: u32, name: &[u8]) {
+        let name = self.string(name);
+        let told = self.threads_len - self.new.threads.len() as u32;
+        if let Some(thread) = row.checked_sub(told).and_then(|at| self.new.threads.get_mut(at as usize)) {
+            thread.name = name;
+        }
+    }
+
     pub fn known_address(&mut self, module: u32, address: u64, name: &str) {
         let name = self.string(name.as_bytes());
         self.new_bytes += ROW_BYTES;

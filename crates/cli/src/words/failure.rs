@@ -270,8 +270,14 @@ fn in_our_words(message: &str) -> Failure {
         return answered;
     }
     let mut failure = Failure::usage(what);
-    if what.starts_with("unexpected argument '-c'") && std::env::args_os().nth(1).is_some_and(|verb| verb == "run") {
-        failure = failure.hint("genba run python -c CODE");
+    match std::env::args_os().nth(1) {
+        Some(verb) if verb == "run" && what.starts_with("unexpected argument '-c'") => {
+            failure = failure.hint("genba run python -c CODE");
+        }
+        Some(verb) if verb == "attach" && is_second_pid(what) => {
+            failure = failure.hint("one process for each genba attach; the children of that one are recorded, too");
+        }
+        _ => {}
     }
     let mut usage = Vec::new();
     for line in lines {
@@ -291,6 +297,12 @@ fn in_our_words(message: &str) -> Failure {
         [] => failure.hint(hint_of_value(what).map_or_else(help_of_verb, str::to_owned)),
         usage => failure.hint(format!("usage: {}", usage.join("\n   or: "))),
     }
+}
+
+/// `unexpected argument '4127' found`
+fn is_second_pid(what: &str) -> bool {
+    let word = what.strip_prefix("unexpected argument '").and_then(|rest| rest.strip_suffix("' found"));
+    word.is_some_and(|word| word.parse::<u32>().is_ok())
 }
 
 /// The system's words without Rust's `(os error 13)`.

@@ -140,22 +140,39 @@ impl Sampler {
         self.recorder.sample(still.sample(row));
     }
 
-    /// The thread's row in the recording, made when it has its first sample, under the kernel's name for it.
+    /// The thread's row in the recording, made when it has its first sample, under the kernel's name for it. Where Python has one, that of the
+    /// kernel is asked for when the block is written: a thread that has ended by then does without.
     pub(super) fn row(&mut self, index: usize) -> u32 {
         // Before that nothing of Python's is read: it would be no answer.
         if self.layout_trust == LayoutTrust::Checked && self.threads[index].name.is_due() {
             self.read_name(index);
         }
-        let thread = &mut self.threads[index];
+        let thread = &self.threads[index];
         if let Some(row) = thread.row {
             return row;
         }
-        let path = tasks::path(thread.number, "comm");
-        let tasks = self.tasks.as_ref();
-        let name = tasks.and_then(|tasks| proc::read_whole(Some(tasks.folder()), &path)).unwrap_or_default();
-        let row = self.tables.thread(thread.tid, name.trim_ascii_end(), thread.first_seen_ns);
+        let (tid, first_seen_ns, is_named) = (thread.tid, thread.first_seen_ns, thread.name.is_known());
+        let name = if is_named { Vec::new() } else { self.kernel_name(index) };
+        let row = self.tables.thread(tid, &name, first_seen_ns);
+        let thread = &mut self.threads[index];
+        thread.is_kernel_name_due = is_named;
         thread.row = Some(row);
         row
+    }
+
+    /// Of a thread whose row is made for this block.
+    fn tell_kernel_name(&mut self, index: usize, row: u32) {
+        if std::mem::take(&mut self.threads[index].is_kernel_name_due) {
+            let name = self.kernel_name(index);
+            self.tables.name_thread(row, &name);
+        }
+    }
+
+    /// Empty: it has ended.
+    fn kernel_name(&self, index: usize) -> Vec<u8> {
+        let Some(tasks) = &self.tasks else { return Vec::new() };
+        let name = proc::read_whole(Some(tasks.folder()), &tasks::path(self.threads[index].number, "comm"));
+        name.unwrap_or_default().trim_ascii_end().to_vec()
     }
 
     pub(super) fn list_is_due(&mut self, now_ns: u64) -> bool {
@@ -169,15 +186,22 @@ impl Sampler {
             return false;
         };
         let before = self.threads.len();
+        let visitor = LIFE.visitor();
+        let mut is_visited = false;
         for position in 0..self.roster.list(now_ns, tasks, self.threads.iter().map(Thread::ids)) {
             let began = self.roster.began(position, tasks, self.threads.iter().map(Thread::ids));
             let Some(Began { ids: Ids { tid, number }, cpu_ns }) = began else { continue };
-            if self.gone_now.contains(&tid) {
+            is_visited |= tid == visitor;
+            if self.gone_now.contains(&tid) || tid == visitor {
                 // On its way out, and still listed.
                 self.roster.one_ended();
                 continue;
             }
             self.threads.push(Thread::new(tid, number, cpu_ns, now_ns));
+        }
+        if !is_visited && visitor != 0 {
+            // Its number may be that of a thread of the program's from now on.
+            LIFE.set_visitor(0);
         }
         self.close_old_files();
         self.threads.len() > before

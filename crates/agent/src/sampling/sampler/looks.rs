@@ -112,7 +112,11 @@ impl Sampler {
         let Some(tasks) = &self.tasks else {
             return self.refuse(index, Refused::Unreadable, 1);
         };
-        let doing = match self.threads[index].doing(tasks.folder()) {
+        // A clock that goes on at this moment tells it as well, and a thread that lives for a moment needs no file of its own.
+        let is_running =
+            moved && !self.threads[index].has_file() && proc::thread_cpu_ns(self.threads[index].tid) > Some(cpu_ns);
+        let doing = if is_running { Ok(Doing::Runnable) } else { self.threads[index].doing(tasks.folder()) };
+        let doing = match doing {
             Ok(doing) => doing,
             Err(NotTold::Gone) => return self.thread_ended(index, 1),
             Err(NotTold::Unknown) => return self.refuse(index, Refused::Unreadable, 1),

@@ -55,7 +55,12 @@ pub fn enter(interpreter: &Interpreter, library: &str, door: Door, session: &str
     // Only its owner may look into it, who runs the process, too.
     let folder = private_folder::make(&prefix_of_asked(&interpreter.facts)).map_err(cannot)?;
     let (script, answer) = (folder.path().join(SCRIPT), folder.path().join(ANSWER));
-    let text = source(library, door, session, folder.path());
+    let session = match door {
+        // The thread that it begins on is the program's.
+        Door::Attached => format!("{session};asked=1"),
+        Door::Heap => session.to_owned(),
+    };
+    let text = source(library, door, &session, folder.path());
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&script);
     file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(cannot)?;
     let asked = Command::new(program)

@@ -68,8 +68,9 @@ impl Sampler {
         let all = is_last || self.threads.len() <= EVERY_TICK_MAX;
         self.names.look_again();
         for index in 0..self.threads.len() {
+            let Some(row) = self.threads[index].row else { continue };
+            self.tell_kernel_name(index, row);
             let thread = &mut self.threads[index];
-            let Some(row) = thread.row else { continue };
             let (cpu_ns, cpu_not_sampled_ns) = (thread.ledger.cpu_ns(), thread.ledger.cpu_not_sampled_ns());
             let moved = thread.clock_told.replace((cpu_ns, cpu_not_sampled_ns)) != Some((cpu_ns, cpu_not_sampled_ns));
             if moved || all {
