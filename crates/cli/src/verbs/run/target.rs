@@ -150,6 +150,11 @@ fn of_recording(path: &Path) -> Option<String> {
 /// Where the first word names nothing, but what was meant can be seen.
 fn meant(first: &OsStr) -> Option<String> {
     let first = first.to_str()?;
+    match first {
+        "-" => return Some("genba run python -".to_owned()),
+        "-c" => return Some("genba run python -c CODE".to_owned()),
+        _ => {}
+    }
     let script = PathBuf::from(format!("{first}.py"));
     let is_command = |word: &str| find_on_path(OsStr::new(word)).is_some();
     if first.split_once(' ').is_some_and(|(command, _)| is_command(command)) {
@@ -212,6 +217,13 @@ mod tests {
         assert_eq!(hint("COUNT=3 sh -c pwd").as_deref(), Some("a variable comes first: COUNT=3 genba run sh -c pwd"));
         assert_eq!(hint("./out=3/no-such-program"), None);
         assert_eq!(hint("3=4"), None);
+    }
+
+    #[test]
+    fn code_that_is_typed_or_piped_in_is_pythons() {
+        let hint = |first: &str| meant(OsStr::new(first));
+        assert_eq!(hint("-").as_deref(), Some("genba run python -"));
+        assert_eq!(hint("-c").as_deref(), Some("genba run python -c CODE"));
     }
 
     #[test]
