@@ -12,7 +12,7 @@ mod views;
 mod words;
 
 pub use making::{build, cpu_over_time, growing, joined, near_hits, rare};
-pub use rules::verdict::not_followed;
+pub use rules::verdict::{clock_calls, not_followed};
 pub use rules::{difference, filter, nameless, pace, phase, reading, show, verdict, warnings, weight};
 pub use tables::{hits, locations, owner, profile, source_text, state, table, window};
 pub use views::difference as difference_view;

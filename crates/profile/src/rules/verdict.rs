@@ -5,6 +5,7 @@
 
 mod alone;
 mod blocks;
+pub mod clock_calls;
 mod copies;
 mod facts;
 mod gil;

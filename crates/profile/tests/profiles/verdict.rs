@@ -20,6 +20,41 @@ fn one_place_from_two_fifths() {
     );
 }
 
+/// What stands in that line by now is not what ran.
+#[test]
+fn a_place_in_a_changed_file_says_that_it_changed() {
+    check(
+        &format!("{PROCESS}source app.py changed\nhot@app.py:100[4-9] x40\n{}", expressions(4, 15)),
+        expect![[r#"
+            one place: 40.0 % of 160 ms CPU is app.py:100 hot (the file was changed after the program began)
+        "#]],
+    );
+}
+
+#[test]
+fn a_clock_that_takes_a_tenth_is_measured_by_the_doctor() {
+    let recording = |clock: usize, thread: usize| {
+        format!(
+            "{PROCESS}hot@app.py:100[4-9] x{}\nhot@app.py:100[4-9] > time_monotonic[python3] > clock_gettime[libc.so.6] x{clock}\n\
+             hot@app.py:100[4-9] > time_thread_time[python3] > clock_gettime[libc.so.6] x{thread}\n",
+            100 - clock - thread
+        )
+    };
+    check(
+        &recording(10, 0),
+        expect![[r#"
+        one place: 100.0 % of 160 ms CPU is app.py:100 hot
+        10.0 % is reading the clock: genba doctor --clock FILE says whether a faster one would help
+    "#]],
+    );
+    check(
+        &recording(9, 20),
+        expect![[r#"
+        one place: 100.0 % of 160 ms CPU is app.py:100 hot
+    "#]],
+    );
+}
+
 #[test]
 fn one_line_from_two_fifths() {
     let line = |first: usize, second: usize| {

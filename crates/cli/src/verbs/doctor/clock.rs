@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use genba_process::clock_source::ClockSource;
 use genba_process::counted_calls::{self, NotCounted};
+use genba_profile::clock_calls::{base_name, is_of_system};
 use genba_profile::figures;
 use serde::Serialize;
 
@@ -226,16 +227,6 @@ fn in_words(call: &Call) -> String {
 fn costs(ns: f64) -> String {
     let one = if ns < 1000.0 { format!("{ns:.1} ns") } else { figures::duration(ns as u64) };
     format!("{one} a call, {} a million", figures::duration((ns * 1e6) as u64))
-}
-
-pub fn base_name(file: &str) -> &str {
-    file.rsplit('/').next().unwrap_or(file)
-}
-
-/// Whether a file is libc or the kernel's vDSO, and not something that stands in for them.
-pub fn is_of_system(file: &str) -> bool {
-    let name = base_name(file);
-    ["libc.so", "libc-", "ld-linux", "linux-vdso", "librt", "[vdso]"].iter().any(|begin| name.starts_with(begin))
 }
 
 /// The smallest change that would make this reading fast.

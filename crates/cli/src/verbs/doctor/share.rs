@@ -1,14 +1,15 @@
 //! `genba doctor --clock FILE`: how much of a recording's CPU the clock took, and would take if it were fast.
-//! Owns: which C functions read a clock. Never: says what a faster clock saves where another library answered in the recording than here.
+//! Owns: whose calls they were. Never: says what a faster clock saves where another library answered in the recording than here.
 
 use std::collections::{BTreeMap, HashMap};
 
+use genba_profile::clock_calls::{self, base_name, is_of_system};
 use genba_profile::figures;
 use genba_profile::profile::{FrameIndex, FrameKind, Home, NodeIndex, Profile};
 use genba_profile::report::passes_on;
 use serde::Serialize;
 
-use super::clock::{ClockPage, base_name, is_of_system, is_same_answerer};
+use super::clock::{ClockPage, is_same_answerer};
 use super::fact::{Fact, Facts};
 
 /// Less than this share of the CPU is not worth a change.
@@ -20,23 +21,6 @@ const CALL: &str = "cfunction_call";
 /// Functions that are named.
 const CALLERS_MAX: usize = 3;
 const WHY: &str = "what a faster clock could give back";
-
-/// libc's functions, and the vDSO's.
-const READING: [&str; 8] = [
-    "clock_gettime",
-    "__clock_gettime",
-    "__clock_gettime64",
-    "gettimeofday",
-    "__gettimeofday",
-    "__vdso_clock_gettime",
-    "__vdso_gettimeofday",
-    "__vdso_time",
-];
-/// CPython's functions that ask for CPU time: no clock source makes these faster.
-const OF_CPU: [&str; 6] =
-    ["process_time", "process_time_ns", "thread_time", "thread_time_ns", "py_process_time", "_PyTime_GetThreadTime"];
-/// CPython's functions for the time of day and the like, all of them of the module `time`.
-const OF_PYTHON: [&str; 6] = ["time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns"];
 
 /// In nanoseconds of CPU.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -134,24 +118,13 @@ fn below(profile: &Profile, leaf: NodeIndex, known: &mut HashMap<NodeIndex, Belo
             });
         }
         if let Some((name, module)) = function {
-            found.python |= is_of_time(name, &OF_PYTHON);
-            found.of_cpu |= is_of_time(name, &OF_CPU);
-            let reads = READING.contains(&name)
-                || is_of_system(module) && (name == "time" || name == "__time")
-                || base_name(module).contains("vdso")
-                    && !["getcpu", "getrandom"].iter().any(|other| name.contains(other));
-            found.clock = reads.then_some(frame);
+            found.python |= clock_calls::is_of_python(name);
+            found.of_cpu |= clock_calls::is_of_cpu(name);
+            found.clock = clock_calls::reads(name, module).then_some(frame);
         }
         known.insert(node, found);
     }
     found
-}
-
-/// `time_perf_counter` of a symbol table, `time.perf_counter` of a table of methods.
-fn is_of_time(name: &str, functions: &[&str]) -> bool {
-    let function = name.strip_prefix("time_").or_else(|| name.strip_prefix("time."));
-    function.is_some_and(|function| functions.contains(&function))
-        || functions.contains(&name) && name.starts_with(['_', 'p'])
 }
 
 fn c_function(profile: &Profile, frame: FrameIndex) -> Option<(&str, &str)> {

@@ -353,6 +353,9 @@ impl<'a> Pages<'a> {
             Advice::AlsoOnePlace { frame, cpu_ns } => {
                 AdvicePage { kind: "also_one_place", share: Some(self.share(cpu_ns)), at: self.frame(frame) }
             }
+            Advice::MeasureClock { clock_cpu_ns } => {
+                AdvicePage { share: Some(self.share(clock_cpu_ns)), ..only("measure_clock") }
+            }
             Advice::RunLonger => only("run_longer"),
             Advice::TickMoreOften => only("tick_more_often"),
         }

@@ -8,7 +8,7 @@ use std::hash::Hash;
 use super::facts::{Facts, Library, SetOff, StartUp, Waits};
 use super::groups::{Group, widest_function};
 use super::reason::Reason;
-use super::thresholds::{GC_MIN, ONE_PLACE_MIN, TIME_NS_MIN};
+use super::thresholds::{CLOCK_MIN, GC_MIN, ONE_PLACE_MIN, TIME_NS_MIN};
 use crate::rules::collections::freed;
 use crate::tables::owner::Owner;
 use crate::tables::profile::{FileIndex, FrameIndex, FunctionIndex, ModuleIndex, Profile, ThreadIndex};
@@ -133,6 +133,10 @@ pub enum Advice {
         function: FunctionIndex,
         total_cpu_ns: u64,
     },
+    /// Readings of a clock have so much CPU.
+    MeasureClock {
+        clock_cpu_ns: u64,
+    },
     RunLonger,
     TickMoreOften,
 }
@@ -229,11 +233,12 @@ impl Finder<'_> {
             Reason::NoSingleCause { largest_ns, .. } => {
                 let next = widest_function(self.profile);
                 let next = next.map(|(function, total_cpu_ns)| Advice::LookAt { function, total_cpu_ns });
-                self.of_loop(largest_ns).into_iter().chain(next).collect()
+                self.of_loop(largest_ns).into_iter().chain(self.of_clock()).chain(next).collect()
             }
-            Reason::Spread { largest_ns, .. } => self.of_loop(largest_ns).into_iter().collect(),
+            Reason::Spread { largest_ns, .. } => self.of_loop(largest_ns).into_iter().chain(self.of_clock()).collect(),
             Reason::OnePlace { .. } | Reason::OneLine { .. } | Reason::OneFunction { .. } => {
-                self.lead(reason).and_then(|lead| self.of_loop(lead.part_ns)).into_iter().collect()
+                let of_loop = self.lead(reason).and_then(|lead| self.of_loop(lead.part_ns));
+                of_loop.into_iter().chain(self.of_clock()).collect()
             }
             Reason::Waiting { wall_ns, .. } if self.facts.waits_for_gil(wall_ns) => vec![Advice::WhoKeepsGil],
             Reason::TooShort { wall_ns, .. } if wall_ns < TIME_NS_MIN => vec![Advice::RunLonger],
@@ -246,6 +251,12 @@ impl Finder<'_> {
     fn of_loop(&self, largest_ns: u64) -> Option<Advice> {
         let loop_cpu_ns = self.facts.loop_cpu_ns;
         (loop_cpu_ns > largest_ns).then_some(Advice::FewerLargerCallbacks { loop_cpu_ns })
+    }
+
+    /// The clock is no expression, either: each reading of it may cost 30 ns, or a system call.
+    fn of_clock(&self) -> Option<Advice> {
+        let clock_cpu_ns = self.facts.clock_cpu_ns;
+        (share(clock_cpu_ns, self.facts.whole.cpu_ns) >= CLOCK_MIN).then_some(Advice::MeasureClock { clock_cpu_ns })
     }
 
     /// Chance may lift a reason over the share that it begins at, and hide a place that holds more: both are said.

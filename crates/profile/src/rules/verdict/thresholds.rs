@@ -48,3 +48,5 @@ pub(super) const BLOCKS_NS_MIN: u64 = 50_000_000;
 /// Calls that block for less than that, and for so long at least, are told where together they are so much of the thread's wall time.
 pub(super) const SHORT_BLOCK_NS_MIN: u64 = 5_000_000;
 pub(super) const SHORT_BLOCKS_MIN: f64 = 0.2;
+/// Of the CPU: within readings of a clock. What a slow one costs is worth a look then.
+pub(super) const CLOCK_MIN: f64 = 0.1;

@@ -335,6 +335,10 @@ impl Words<'_> {
                 return Line::text(more).then(self.at(&At::Expression(Some(frame))));
             }
             Advice::LookAt { function, total_cpu_ns } => return self.look_at(function, total_cpu_ns),
+            Advice::MeasureClock { clock_cpu_ns } => format!(
+                "{} % is reading the clock: genba doctor --clock FILE says whether a faster one would help",
+                percent(clock_cpu_ns, cpu_ns)
+            ),
             Advice::RunLonger => {
                 let went_on = self.profile.is_part_of_run();
                 let more = if went_on { "record for longer" } else { "give it more to do, or the same in a loop" };
@@ -426,7 +430,7 @@ impl Words<'_> {
             &At::Expression(None) => Line::text("outside of Python"),
             &At::Expression(Some(frame)) => match self.text(frame) {
                 Some(text) => self.name(Some(frame)).and("   ").then(text),
-                None => self.name(Some(frame)),
+                None => self.name(Some(frame)).and(self.lack(frame)),
             },
             At::Line { file, line, function } => {
                 let target = Target { file: *file, line: Some(*line), function: function.clone() };
@@ -476,6 +480,12 @@ impl Words<'_> {
     fn columns(&self, frame: FrameIndex) -> Option<Line> {
         let columns = self.profile.frames[frame].location?.columns_in_words()?;
         Some(self.name(Some(frame)).and(format!(" ({columns})")))
+    }
+
+    /// ` (the file was changed after the program began)`: the line is another one there by now.
+    fn lack(&self, frame: FrameIndex) -> String {
+        let source = self.profile.source_of(self.profile.frames[frame].function);
+        source.and_then(|source| source.lack).map_or(String::new(), |lack| format!(" ({})", lack.words()))
     }
 
     /// None where the source is not known.
