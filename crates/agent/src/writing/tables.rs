@@ -134,13 +134,14 @@ impl Tables {
         self.threads_len - 1
     }
 
-    /// Names a thread whose row no block has told yet.
+    /// Names a thread whose row no block has told yet. What a block has told stays.
     pub fn name_thread(&mut self, row: u32, name: &[u8]) {
-        let name = self.string(name);
         let told = self.threads_len - self.new.threads.len() as u32;
-        if let Some(thread) = row.checked_sub(told).and_then(|at| self.new.threads.get_mut(at as usize)) {
-            thread.name = name;
+        if row < told || row >= self.threads_len {
+            return;
         }
+        let name = self.string(name);
+        self.new.threads[(row - told) as usize].name = name;
     }
 
     pub fn known_address(&mut self, module: u32, address: u64, name: &str) {
@@ -242,6 +243,23 @@ mod tests {
         let begin = strings.by_hash.values().find(|text| text.index == 0).unwrap().begin;
         strings.bytes[begin] = b'M';
         assert_eq!(strings.find(b"main"), None);
+    }
+
+    #[test]
+    fn a_thread_is_named_until_a_block_has_told_its_row() {
+        let mut tables = Tables::default();
+        let name = |tables: &proto::Tables, at: usize| tables.strings[tables.threads[at].name as usize].clone();
+        let (first, second) = (tables.thread(7, b"", 1), tables.thread(8, b"python3", 2));
+        tables.name_thread(first, b"worker");
+        let told = tables.take();
+        assert_eq!([0, 1].map(|at| name(&told, at)), [&b"worker"[..], b"python3"]);
+        tables.name_thread(second, b"too late");
+        tables.name_thread(2, b"nobody");
+        let third = tables.thread(9, b"", 3);
+        tables.name_thread(third, b"python3");
+        let told = tables.take();
+        assert_eq!((told.threads_first, told.threads[0].name), (2, 1), "the text is there already");
+        assert!(told.strings.is_empty());
     }
 
     #[test]
