@@ -29,17 +29,7 @@ def test_what_they_used_is_told(workshop: Workshop, arguments: tuple[str, ...]) 
 
 
 # Two kinds that no machine tells apart: neither is rare, or shorter than the other.
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        pytest.param(LONGER_THAN_A_TICK, id="longer than a tick"),
-        pytest.param(
-            SHORTER_THAN_A_TICK,
-            id="shorter than a tick",
-            marks=pytest.mark.skipif(not SOAK, reason="make soak: where no CPU is idle, one of the two kinds may have too much (docs/limits.md)"),
-        ),
-    ],
-)
+@pytest.mark.parametrize("arguments", [LONGER_THAN_A_TICK, SHORTER_THAN_A_TICK], ids=["longer than a tick", "shorter than a tick"])
 def test_their_stacks_have_their_shares(workshop: Workshop, arguments: tuple[str, ...]) -> None:
     program = workshop.program("tests/programs/short_threads.py")
     run = undisturbed(lambda: workshop.run(program, *arguments), lambda run: is_share(*share_of_short(run)))
@@ -47,6 +37,15 @@ def test_their_stacks_have_their_shares(workshop: Workshop, arguments: tuple[str
     # Most of it is told where they work, not where they begin or end.
     answer = run.answer()
     assert sum(row.cpu_ns for row in of_work(run)) > (answer["long_work"] + answer["short_work"]) / 2, answer
+
+
+def test_one_that_is_met_is_sampled(workshop: Workshop) -> None:
+    """Also where it ran on the CPU that genba's own thread has just taken: its clock stands still then, as that of a thread that waits does."""
+    run = workshop.run(workshop.program("tests/programs/short_threads.py"), *SHORTER_THAN_A_TICK)
+    (process,) = run.profile()["processes"]
+    accounting = process["accounting"]
+    # One in ten where it was taken for one that waits, and had ended by the next tick.
+    assert accounting["refused"].get("thread ended", 0) <= accounting["ticks"] / 25, accounting
 
 
 def of_work(run: Run) -> list[Row]:

@@ -166,6 +166,11 @@ impl Ledger {
         Ledger { cpu_ns, credited, still: None, ran: None }
     }
 
+    /// It began since the tick before: all that its clock tells it has run since then.
+    pub const fn begins(&mut self) {
+        self.cpu_ns = 0;
+    }
+
     /// The thread's clock at the last look.
     #[must_use]
     pub const fn cpu_ns(&self) -> u64 {

@@ -427,7 +427,7 @@ impl Sampler {
         // Only a thread that runs begins another: who began last may sleep before the list was due again.
         let began = self.roster.was_counted_by(self.schedule.others.ran_ns())
             && self.list_is_due(now_ns)
-            && self.list_threads(now_ns);
+            && self.list_began(now_ns);
         let due = self.schedule.states_are_due(now_ns) && self.threads.len() > 1;
         if began || ran && (due || self.states_are_outdated()) {
             self.schedule.states_are_read(now_ns);
@@ -449,7 +449,7 @@ impl Sampler {
             // One that began in its place is looked at in this tick, too: by the next one it may have ended, and in a chain of threads that
             // would be so for each that is shorter than a tick.
             let known = self.threads.len();
-            if self.list_is_due(now_ns) && self.list_threads(now_ns) {
+            if self.list_is_due(now_ns) && self.list_began(now_ns) {
                 self.refresh_states();
                 self.look_from(known, now_ns, late, true);
             }

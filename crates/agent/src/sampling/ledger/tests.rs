@@ -553,3 +553,16 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_thread_that_began_since_the_tick_before_has_run_since_then() {
+    let met = |begins: bool| {
+        let mut ledger = Ledger::new(QUANTUM_NS, 700_000);
+        if begins {
+            ledger.begins();
+        }
+        let ran_ns = ledger.advance(700_000);
+        (ran_ns, ledger.cpu_not_sampled_ns())
+    };
+    assert_eq!((met(true), met(false)), ((Some(700_000), 700_000), (Some(0), 700_000)));
+}

@@ -207,6 +207,15 @@ impl Sampler {
         self.threads.len() > before
     }
 
+    /// Takes in threads that began since the list before. One that runs on this very CPU is on none at this moment, so that its clock stands still:
+    /// it counts as one that ran.
+    pub(super) fn list_began(&mut self, now_ns: u64) -> bool {
+        let known = self.threads.len();
+        let began = self.list_threads(now_ns);
+        self.threads.iter_mut().skip(known).for_each(|thread| thread.ledger.begins());
+        began
+    }
+
     /// Of the threads from that one on, which were there before the recording.
     pub(super) fn forget_turns_from(&mut self, first: usize) {
         let Some(tasks) = &self.tasks else { return };
