@@ -31,7 +31,7 @@ def app(environ, start_response):
     return [b"done"]
 
 def load():
-    return sum(number * number for number in range(500_000))
+    return sum(number * number for number in range(5_000_000))
 
 if __name__ == "__main__":
     load()
