@@ -190,7 +190,7 @@ def test_the_newest_recording_is_read_and_named(folder: Path, python: str) -> No
         ("run", 2, "genba run app.py"),
         ("run --intervall 1ms app.py", 2, "--interval"),
         ("run --interval 5 app.py", 2, "genba run --help"),
-        ("attach 1 2", 2, "one process for each genba attach"),
+        ("attach 1 2", 2, "genba attach takes one process"),
         ("run -c pass", 2, "genba run python -c CODE"),
         ("run nothing.py", 2, "name an existing .py or .pyz file"),
         ("run nothing-on-path", 2, "genba run NAME a command on PATH"),

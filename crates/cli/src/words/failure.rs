@@ -275,7 +275,7 @@ fn in_our_words(message: &str) -> Failure {
             failure = failure.hint("genba run python -c CODE");
         }
         Some(verb) if verb == "attach" && is_second_pid(what) => {
-            failure = failure.hint("one process for each genba attach; the children of that one are recorded, too");
+            failure = failure.hint("genba attach takes one process; its children are recorded, too");
         }
         _ => {}
     }

@@ -73,7 +73,7 @@ fn end_in_words(profile: &Profile, index: ProcessIndex, process: &Process) -> St
     match (process.ended.as_deref(), signal) {
         (Some("exit"), Some(signal)) => format!("was ended by signal {signal}"),
         (Some(why), _) => format!("ended ({why})"),
-        (None, Some(signal)) => format!("no end block: was ended by signal {signal}"),
+        (None, Some(signal)) => format!("no end block, was ended by signal {signal}"),
         (None, None) => "no end block".to_owned(),
     }
 }

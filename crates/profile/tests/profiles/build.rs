@@ -395,7 +395,7 @@ fn check_tells_how_each_process_ended() {
         "was ended by signal 15; ended (exit)"
     );
     assert_eq!(of(killed, None), "no end block");
-    assert_eq!(of(killed, Some(9)), "no end block: was ended by signal 9");
+    assert_eq!(of(killed, Some(9)), "no end block, was ended by signal 9");
     assert_eq!(of(&format!("{killed} exec 16ms"), None), "became another program (exec)");
 }
 

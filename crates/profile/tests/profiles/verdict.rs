@@ -20,7 +20,7 @@ fn one_place_from_two_fifths() {
     );
 }
 
-/// What stands in that line by now is not what ran.
+/// The line that is there now may not be the one that ran.
 #[test]
 fn a_place_in_a_changed_file_says_that_it_changed() {
     check(
@@ -44,7 +44,7 @@ fn a_clock_that_takes_a_tenth_is_measured_by_the_doctor() {
         &recording(10, 0),
         expect![[r#"
         one place: 100.0 % of 160 ms CPU is app.py:100 hot
-        10.0 % is reading the clock: genba doctor --clock FILE says whether a faster one would help
+        10.0 % is spent reading the clock: genba doctor --clock FILE says whether a faster one would help
     "#]],
     );
     check(

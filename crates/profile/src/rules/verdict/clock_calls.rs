@@ -1,7 +1,7 @@
-//! Readings of a clock: which functions in C do that, and which stacks are below one.
+//! Readings of a clock: which functions in C do that, and how much CPU they have.
 //! Owns: their names. Never: judges what a reading costs; `genba doctor --clock` measures that.
 
-use foldhash::{HashSet, HashSetExt};
+use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
 use crate::tables::profile::{FrameKind, FunctionIndex, Home, NodeIndex, Profile};
 
@@ -54,43 +54,40 @@ pub fn base_name(file: &str) -> &str {
     file.rsplit('/').next().unwrap_or(file)
 }
 
-/// Whether a file is libc or the kernel's vDSO, and not something that stands in for them.
+/// Whether a file is libc or the kernel's vDSO, and not a library that replaces their functions.
 #[must_use]
 pub fn is_of_system(file: &str) -> bool {
     let name = base_name(file);
     ["libc.so", "libc-", "ld-linux", "linux-vdso", "librt", "[vdso]"].iter().any(|begin| name.starts_with(begin))
 }
 
-/// The functions of one profile that read a clock.
-pub(super) struct ClockCalls {
-    reading: HashSet<FunctionIndex>,
-    of_cpu: HashSet<FunctionIndex>,
-}
-
-impl ClockCalls {
-    pub fn of(profile: &Profile) -> ClockCalls {
-        let mut calls = ClockCalls { reading: HashSet::new(), of_cpu: HashSet::new() };
-        for (index, function) in profile.functions.enumerate() {
-            let Home::C { module, .. } = &function.home else { continue };
-            if reads(&function.name, &profile.modules[*module].path) {
-                calls.reading.insert(index);
-            } else if is_of_cpu(&function.name) {
-                calls.of_cpu.insert(index);
-            }
+/// CPU within readings of a clock other than one of CPU time, in nanoseconds.
+pub(super) fn cpu_ns(profile: &Profile) -> u64 {
+    let (mut reading, mut of_cpu) = (HashSet::new(), HashSet::new());
+    for (index, function) in profile.functions.enumerate() {
+        let Home::C { module, .. } = &function.home else { continue };
+        if reads(&function.name, &profile.modules[*module].path) {
+            reading.insert(index);
+        } else if is_of_cpu(&function.name) {
+            of_cpu.insert(index);
         }
-        calls
     }
-
-    /// Whether a stack is below a reading of a clock other than one of CPU time.
-    pub fn has(&self, profile: &Profile, leaf: Option<NodeIndex>) -> bool {
-        let is = |kind: &HashSet<FunctionIndex>| {
-            !kind.is_empty()
-                && profile.stack(leaf).any(|frame| {
-                    let frame = &profile.frames[frame];
-                    let is_c = matches!(frame.kind, FrameKind::C | FrameKind::Inferred | FrameKind::Inlined);
-                    is_c && kind.contains(&frame.function)
-                })
-        };
-        is(&self.reading) && !is(&self.of_cpu)
+    if reading.is_empty() {
+        return 0;
     }
+    let is_below = |leaf: Option<NodeIndex>, functions: &HashSet<FunctionIndex>| {
+        profile.stack(leaf).map(|frame| &profile.frames[frame]).any(|frame| {
+            let is_c = matches!(frame.kind, FrameKind::C | FrameKind::Inferred | FrameKind::Inlined);
+            is_c && functions.contains(&frame.function)
+        })
+    };
+    let mut known: HashMap<Option<NodeIndex>, bool> = HashMap::new();
+    let mut cpu_ns: u64 = 0;
+    for group in profile.samples.iter().filter(|group| group.state.is_running()) {
+        let node = group.node;
+        if *known.entry(node).or_insert_with(|| is_below(node, &reading) && !is_below(node, &of_cpu)) {
+            cpu_ns = cpu_ns.saturating_add(group.cpu_ns);
+        }
+    }
+    cpu_ns
 }

@@ -3,7 +3,7 @@
 
 use foldhash::{HashMap, HashSet};
 
-use super::clock_calls::ClockCalls;
+use super::clock_calls;
 use super::thresholds::{RECURSION_DEPTH_MIN, START_UP_CPU_MIN, START_UP_MIN};
 use crate::rules::phase::Phase;
 use crate::rules::waits::for_work::ForWork;
@@ -157,11 +157,7 @@ impl Facts {
         let twins = Twins::of(profile);
         let mut facts = Facts { counted: counted(profile, &twins), ..Facts::default() };
         let mut stacks: HashMap<Option<NodeIndex>, Stack> = HashMap::default();
-        let clock_calls = ClockCalls::of(profile);
-        let stack_of = |leaf| Stack {
-            reads_clock: clock_calls.has(profile, leaf),
-            ..Stack::of(profile, leaf, &event_loop, &twins)
-        };
+        facts.clock_cpu_ns = clock_calls::cpu_ns(profile);
         let short_waits = ShortWaits::of(profile);
         facts.in_queue_ns = short_waits.in_queue_ns();
         let apart = ForWork::set_apart(profile, &short_waits);
@@ -171,7 +167,7 @@ impl Facts {
             apart.as_ref().is_some_and(|for_work| for_work.is(profile, group, state))
         };
         for (index, group) in profile.samples.iter().enumerate() {
-            let stack = stacks.entry(group.node).or_insert_with(|| stack_of(group.node));
+            let stack = stacks.entry(group.node).or_insert_with(|| Stack::of(profile, group.node, &event_loop, &twins));
             facts.add(group, stack);
             if group.state.is_waiting() {
                 let waits = facts.waits_of(is_for_work(group, group.state));
@@ -183,7 +179,7 @@ impl Facts {
             }
         }
         for wait in &profile.lock_waits {
-            let stack = stacks.entry(wait.node).or_insert_with(|| stack_of(wait.node));
+            let stack = stacks.entry(wait.node).or_insert_with(|| Stack::of(profile, wait.node, &event_loop, &twins));
             if let Some(waits) = facts.waits.get_mut(&stack.deepest) {
                 add(waits.holders.entry(wait.holder).or_default(), wait.wall_ns);
             }
@@ -289,7 +285,6 @@ impl Facts {
             if stack.phase == Some(Phase::EventLoop) {
                 add(&mut self.loop_cpu_ns, group.cpu_ns);
             }
-            add(&mut self.clock_cpu_ns, if stack.reads_clock { group.cpu_ns } else { 0 });
             if stack.phase.is_none() {
                 add(self.running.entry(stack.place).or_default(), group.cpu_ns);
                 if let Some(place) = stack.place.filter(|_| stack.is_importing) {
@@ -343,7 +338,6 @@ struct Stack {
     is_importing: bool,
     loads_library: bool,
     phase: Option<Phase>,
-    reads_clock: bool,
     library: String,
     /// With Python on the stack each library that it is in; else the one whose thread it is.
     native_libraries: Vec<ModuleIndex>,
@@ -377,7 +371,6 @@ impl Stack {
                 .any(|frame| imports(profile, frame)),
             loads_library: import.is_some() && is_in(profile, leaf, &LOADING),
             phase,
-            reads_clock: false,
             library: match phase {
                 Some(phase @ (Phase::StartUp | Phase::Shutdown)) => phase.name().to_owned(),
                 Some(Phase::EventLoop | Phase::ForWork | Phase::AsyncTests) | None => library_of(profile, leaf),

@@ -336,7 +336,7 @@ impl Words<'_> {
             }
             Advice::LookAt { function, total_cpu_ns } => return self.look_at(function, total_cpu_ns),
             Advice::MeasureClock { clock_cpu_ns } => format!(
-                "{} % is reading the clock: genba doctor --clock FILE says whether a faster one would help",
+                "{} % is spent reading the clock: genba doctor --clock FILE says whether a faster one would help",
                 percent(clock_cpu_ns, cpu_ns)
             ),
             Advice::RunLonger => {
@@ -482,7 +482,7 @@ impl Words<'_> {
         Some(self.name(Some(frame)).and(format!(" ({columns})")))
     }
 
-    /// ` (the file was changed after the program began)`: the line is another one there by now.
+    /// ` (the file was changed after the program began)`: that line may be another one by now.
     fn lack(&self, frame: FrameIndex) -> String {
         let source = self.profile.source_of(self.profile.frames[frame].function);
         source.and_then(|source| source.lack).map_or(String::new(), |lack| format!(" ({})", lack.words()))
