@@ -172,20 +172,20 @@ def test_a_thread_that_waits_until_its_end_has_its_name(workshop: Workshop) -> N
     assert names == {"MainThread", *(f"waiter {number}" for number in range(12))}
 
 
-# The kernel has a name of its own for each of them. Most of those that go have ended before a block is written.
+# The kernel has a name of its own for each of them from birth: that of the thread that started it. Most of those that go have ended before a block
+# is written.
 RENAMED = LOOKS + """
 import ctypes, json, threading, time
 PR_SET_NAME = 15
-libc = ctypes.CDLL(None)
+# From 3.14 on Python gives its name to the kernel.
+threading._set_name = None
 
 def spin(seconds):
-    libc.prctl(PR_SET_NAME, b"renamed", 0, 0, 0)
     until = time.thread_time() + seconds
     while time.thread_time() < until:
         sum(range(200))
 
 def stays():
-    spin(0.04)
     looked = Looked()
     while not looked.often(40):
         sum(range(2000))
@@ -195,16 +195,22 @@ def stays():
     except OSError:
         pass
 
+def starts():
+    ctypes.CDLL(None).prctl(PR_SET_NAME, b"renamed", 0, 0, 0)
+    for number in range(40):
+        thread = threading.Thread(target=spin, args=[0.004], name=f"goes {number}")
+        thread.start()
+        thread.join()
+    thread = threading.Thread(target=stays, name="stays")
+    thread.start()
+    thread.join()
+
 begun = Looked()
 while not begun.often(100):
     sum(range(2000))
-for number in range(40):
-    thread = threading.Thread(target=spin, args=[0.004], name=f"goes {number}")
-    thread.start()
-    thread.join()
-thread = threading.Thread(target=stays, name="stays")
-thread.start()
-thread.join()
+starter = threading.Thread(target=starts, name="starter")
+starter.start()
+starter.join()
 print(json.dumps(None))
 """
 
@@ -213,6 +219,7 @@ def test_the_kernel_is_asked_for_the_names_of_those_that_are_there_when_a_block_
     run = workshop.run(workshop.write("renamed.py", RENAMED), flags=("--rate", "1000"))
     kernels = {thread["name"]: thread["kernel_name"] for thread in run.profile()["threads"]}
     assert kernels["stays"] == "renamed", kernels
-    # A look at /proc for each would cost more than the thread's sample.
+    # A look at /proc for each would cost more than the thread's sample. Where no CPU is idle many are met at their first instruction, before Python
+    # has a name for them: the kernel is asked for that of these at once.
     went = [kernel for name, kernel in kernels.items() if name.startswith("goes ")]
-    assert len(went) > 20 and went.count("renamed") < len(went) / 2, kernels
+    assert len(went) > 20 and went.count("renamed") <= len(went) * 3 / 4, kernels
