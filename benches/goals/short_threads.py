@@ -17,7 +17,7 @@ from row import Row
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 PROGRAM = str(REPOSITORY / "tests/programs/short_threads.py")
 # Threads of each kind, and the microseconds that the two kinds work.
-KINDS = {"a millisecond each": ("600", "1000", "1000"), "a third of a millisecond": ("1500", "400", "250")}
+KINDS = {"a millisecond each": ("600", "1000", "1000"), "a third of a millisecond": ("1500", "400", "250"), "0.9 ms beside 0.1 ms": ("800", "900", "100")}
 ROUNDS = 7
 NOT_SAMPLED_MAX = 5
 TIMES_MAX = 1.05

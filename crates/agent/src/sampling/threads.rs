@@ -155,6 +155,7 @@ pub enum NotTold {
 pub enum Ran {
     Never,
     Once(Met),
+    Twice([Met; 2]),
     Often(Met),
 }
 
@@ -163,7 +164,17 @@ impl Ran {
     pub const fn and(self, met: Met) -> Ran {
         match self {
             Ran::Never => Ran::Once(met),
-            Ran::Once(_) | Ran::Often(_) => Ran::Often(met),
+            Ran::Once(before) => Ran::Twice([before, met]),
+            Ran::Twice(_) | Ran::Often(_) => Ran::Often(met),
+        }
+    }
+
+    /// Where a tick met it last.
+    #[must_use]
+    pub const fn last(self) -> Option<Met> {
+        match self {
+            Ran::Never => None,
+            Ran::Once(met) | Ran::Twice([_, met]) | Ran::Often(met) => Some(met),
         }
     }
 }

@@ -39,6 +39,7 @@ impl Sampler {
             self.write_still(index);
             self.threads[index].ledger.end_block(still);
         }
+        self.give_stacks(end.is_some());
         let reaped_lost = reaped::take_lost();
         if reaped_lost > 0 {
             let text = "children ended so fast one after another that their CPU time is not known";

@@ -1,7 +1,7 @@
 //! Threads that told their end: each nanosecond until then goes to a stack, its own or that of one of its kind.
 //! Owns: which note is whose, and the row of threads that no tick met. Never: credits time twice. A part of sampler.rs, split off by subject.
 
-use crate::sampling::ledger::ended::{Ended, Met, Unmet, Whereabouts};
+use crate::sampling::ledger::ended::{Ended, Given, Met, Whereabouts};
 use crate::sampling::ledger::{Clock, Found, Moment};
 use crate::sampling::sampler::Sampler;
 use crate::sampling::threads::Ran;
@@ -56,10 +56,6 @@ impl Sampler {
             }
         }
         self.threads.retain(|thread| !thread.gone);
-        let at_ns = monotonic_ns();
-        for (body, met) in self.ended.last_met() {
-            self.give_stack(body, at_ns, met);
-        }
     }
 
     /// What a thread did between its last look and its end, where a sample of its own tells it. How many of `looks`, which found it gone, are
@@ -77,7 +73,7 @@ impl Sampler {
             self.extend(Some(extension));
             return 0;
         }
-        let (Ran::Once(met) | Ran::Often(met)) = thread.ran else { return looks };
+        let Some(met) = thread.ran.last() else { return looks };
         if thread.ledger.cpu_not_sampled_ns() < QUANTUM_NS {
             return looks;
         }
@@ -99,31 +95,28 @@ impl Sampler {
             _ if thread.is_told_masked => {}
             (Ran::Never, Some(clock)) => self.ended.owe_row(end.body, clock),
             (Ran::Never, None) => self.ended.owe(end.body, thread.ledger.cpu_not_sampled_ns()),
-            (Ran::Once(met), _) => self.give_stack(end.body, end.at_ns, met),
+            (Ran::Once(met), _) => self.ended.meet(end, &[met]),
+            // Ticks come at random moments, some of them soon after another.
+            (Ran::Twice(met), _) => self.ended.meet(end, &met),
             // Longer than the others: none of their kind.
             (Ran::Often(..), _) => {}
         }
     }
 
-    fn give_stack(&mut self, body: u64, at_ns: u64, met: Met) {
-        let Some(Unmet { cpu_ns, owed }) = self.ended.take(body, met) else { return };
-        if cpu_ns > 0 {
-            let tables = &mut self.tables;
-            let row = self.ended.row(|| tables.thread(NO_SINGLE_THREAD, SHORT_THREADS, at_ns));
-            self.sample_of_ended(at_ns, row, met, cpu_ns / QUANTUM_NS);
+    /// A block ends: the CPU time of threads that no tick met has its stacks, one look each, which ends as a sample.
+    pub(in crate::sampling::sampler) fn give_stacks(&mut self, is_last: bool) {
+        let last_ns = is_last.then(monotonic_ns);
+        for Given { met: Met { node, state }, at_ns: end_ns, quanta: cpu_quanta, owed } in self.ended.give(last_ns) {
+            let thread = if let Some(clock) = owed {
+                let cpu_not_sampled_ns = clock.cpu_not_sampled_ns % QUANTUM_NS;
+                self.recorder.thread_clock(proto::ThreadClock { cpu_not_sampled_ns, name: 0, ..clock });
+                clock.thread
+            } else {
+                let tables = &mut self.tables;
+                self.ended.row(|| tables.thread(NO_SINGLE_THREAD, SHORT_THREADS, end_ns))
+            };
+            self.recorder.look(1);
+            self.recorder.sample(Sample { end_ns, thread, node, state, ticks: 1, cpu_quanta, wall_quanta: 0 });
         }
-        for clock in owed {
-            let quanta = clock.cpu_not_sampled_ns / QUANTUM_NS;
-            self.sample_of_ended(at_ns, clock.thread, met, quanta);
-            let cpu_not_sampled_ns = clock.cpu_not_sampled_ns % QUANTUM_NS;
-            self.recorder.thread_clock(proto::ThreadClock { cpu_not_sampled_ns, name: 0, ..clock });
-        }
-    }
-
-    /// One look at what ended before, which ends as a sample.
-    fn sample_of_ended(&mut self, at_ns: u64, thread: u32, Met { node, state }: Met, cpu_quanta: u64) {
-        self.recorder.look(1);
-        let (end_ns, ticks, wall_quanta) = (at_ns, 1, 0);
-        self.recorder.sample(Sample { end_ns, thread, node, state, ticks, cpu_quanta, wall_quanta });
     }
 }
