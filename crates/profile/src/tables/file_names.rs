@@ -1,26 +1,26 @@
-//! Short names of source files: the last part of the path, and as many parts more as tell it from the others shown.
+//! Short names of source files: the last part of the path, and as many parts more as tell it from all others of the recording, so that each view
+//! and the verdict above it call a file the same.
 
 use foldhash::HashMap;
 
 use crate::tables::owner::versioned_folder;
-use crate::tables::profile::{FileIndex, Profile};
+use crate::tables::profile::{File, FileIndex, Profile};
 
 pub struct FileNames {
     short: HashMap<FileIndex, String>,
 }
 
 impl FileNames {
-    pub fn of(profile: &Profile, files: impl IntoIterator<Item = FileIndex>) -> FileNames {
-        let mut files: Vec<FileIndex> = files.into_iter().collect();
-        files.sort();
-        files.dedup();
-        let mut short = HashMap::default();
-        for file in &files {
-            let path = &profile.files[*file].path;
-            let all = files.iter().map(|other| profile.files[*other].path.as_str());
-            short.insert(*file, shortest(path, all).to_string());
+    pub fn of(profile: &Profile) -> FileNames {
+        let mut namesakes: HashMap<&str, Vec<(FileIndex, &str)>> = HashMap::default();
+        for (file, File { path, .. }) in profile.files.enumerate() {
+            let last = path.rsplit('/').find(|part| !part.is_empty()).unwrap_or(path);
+            namesakes.entry(last).or_default().push((file, path));
         }
-        FileNames { short }
+        let name = |&(file, path): &(FileIndex, &str), all: &[(FileIndex, &str)]| {
+            (file, shortest(path, all.iter().map(|(_, other)| *other)).to_string())
+        };
+        FileNames { short: namesakes.values().flat_map(|all| all.iter().map(|one| name(one, all))).collect() }
     }
 
     pub fn short(&self, file: FileIndex) -> Option<&str> {
@@ -61,7 +61,30 @@ pub fn without_tag(file: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::module;
+    use super::{FileNames, module};
+    use crate::tables::owner::Owner;
+    use crate::tables::profile::{File, Profile};
+
+    #[test]
+    fn a_name_is_as_long_as_tells_it_from_all_others_of_the_recording() {
+        let mut profile = Profile::default();
+        let named = [
+            ("/app/views.py", "app/views.py"),
+            ("/app/users/views.py", "users/views.py"),
+            ("views.py", "views.py"),
+            ("/app/main.py", "main.py"),
+            ("<string>", "<string>"),
+            ("<string>", "<string>"),
+            ("/", "/"),
+            ("", ""),
+        ];
+        let files =
+            named.map(|(path, _)| profile.files.push(File { path: path.to_owned(), owner: Owner::Stdlib, family: 0 }));
+        let names = FileNames::of(&profile);
+        for (file, (path, expected)) in files.into_iter().zip(named) {
+            assert_eq!(names.short(file), Some(expected), "{path}");
+        }
+    }
 
     #[test]
     fn a_module_is_called_as_it_is_imported() {

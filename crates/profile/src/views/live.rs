@@ -97,7 +97,7 @@ fn table(reading: &Reading, by: By, weight: Weight) -> (Totals, Vec<Row>, u64) {
         left_out += cut.len() as u64;
         rows.append(&mut waited);
     }
-    let files = FileNames::of(profile, rows.iter().filter_map(|row| row.subject.file));
+    let files = FileNames::of(profile);
     let row = |row: &report::Row| Row {
         depth: 0,
         name: printable(&name(profile, by, &files, row)),

@@ -476,3 +476,23 @@ fn functions_of_one_name_in_one_file_have_their_lines() {
     let names: Vec<&str> = page.lines().rev().take(3).filter_map(|row| row.split("  ").last()).collect();
     assert_eq!(names, ["app.py main", "app.py:9 work", "app.py:3 work"], "{page}");
 }
+
+#[test]
+fn a_file_is_called_the_same_in_the_verdict_and_in_the_rows() {
+    check(
+        "
+        process 7 3.13.0
+        <module>@main.py:1[0-9] > page@/app/shop/views.py:88[0-9] x300
+        <module>@main.py:1[0-9] > login@/app/users/views.py:8[0-9] x2
+        ",
+        Options { share_min: 0.1, ..Options::default() },
+        expect![[r#"
+            CPython 3.13.0 · 483 ms wall · 483 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
+            ticks 302 = sampled 302 + dropped 0 + refused 0 · CPU covered 100.0 %
+            one place: 99.3 % of 483 ms CPU is shop/views.py:88 page
+
+             99.3 %  480 ms  shop/views.py:88 page (columns 1 to 9)
+              0.7 %  1 more row (--min-share 0 --limit 0 shows them all)
+        "#]],
+    );
+}

@@ -91,7 +91,7 @@ pub struct Said {
 impl Verdict {
     #[must_use]
     pub fn said(&self, profile: &Profile) -> Said {
-        let words = Words { profile, verdict: self, files: FileNames::of(profile, files(profile)) };
+        let words = Words { profile, verdict: self, files: FileNames::of(profile) };
         let mut details: Vec<Line> = self.places.iter().map(|place| words.place_below(place)).collect();
         details.extend(self.advice.iter().map(|advice| words.advice(*advice)));
         details.extend(self.close());
@@ -108,13 +108,6 @@ impl Verdict {
         let names = self.may_be.join(" or ");
         (!names.is_empty()).then(|| Line::text(format!("close to a bound: another run may be called {names}")))
     }
-}
-
-fn files(profile: &Profile) -> impl Iterator<Item = FileIndex> {
-    profile.functions.iter().filter_map(|function| match function.home {
-        Home::Python { file, .. } => Some(file),
-        Home::C { .. } | Home::Mark => None,
-    })
 }
 
 struct Words<'p> {

@@ -11,7 +11,7 @@ use crate::words::figures::{counted, duration, percent};
 pub fn line_of_report(profile: &Profile) -> Option<String> {
     let summary = summary(profile).filter(|summary| summary.all.collections > 0)?;
     let places = places(profile);
-    let files = FileNames::of(profile, places.iter().flatten().map(|place| place.file));
+    let files = FileNames::of(profile);
     Some(format!("{} (genba gc)", heading_line(profile, &summary, &places, &files)))
 }
 

@@ -64,7 +64,7 @@ pub fn json(profile: &Profile, summary: &Summary) -> serde_json::Result<String> 
 
 fn json_of(profile: &Profile, summary: &Summary, rows_max: usize) -> serde_json::Result<String> {
     let places = places(profile);
-    let files = FileNames::of(profile, places.iter().flatten().map(|place| place.file));
+    let files = FileNames::of(profile);
     let command = command(profile);
     let kept = longest(&profile.collections, rows_max);
     let mut known: BTreeMap<Option<Place>, usize> = BTreeMap::new();

@@ -31,7 +31,7 @@ const BINS_NS: [u64; 6] = [10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 
 pub fn text(reading: &Reading, summary: &Summary, width: Option<usize>, paint: Paint) -> String {
     let profile = &reading.profile;
     let places = places(profile);
-    let files = FileNames::of(profile, places.iter().flatten().map(|place| place.file));
+    let files = FileNames::of(profile);
     let mut lines = vec![printable(&who(profile)), law_line(profile)];
     lines.push(heading_line(profile, summary, &places, &files));
     lines.extend(gaps(summary));
@@ -265,7 +265,7 @@ mod tests {
         let function = profile.functions.push(Function { name: "_compile_bytecode".to_owned(), home });
         let by_place = vec![(Some(Place { file, line: 729, function }), Sum::default())];
         let summary = Summary { by_place, ..Summary::default() };
-        let files = FileNames::of(&profile, [file]);
+        let files = FileNames::of(&profile);
         let longest = |width| {
             let page = tables(&profile, &summary, &files, width, Paint::Plain);
             (page.lines().map(|line| line.chars().count()).max(), page.contains("…"))

@@ -17,7 +17,7 @@ pub fn markdown(reading: &Reading, lines: &Lines, warnings: &[String]) -> String
     for line in header(reading, &lines.choice) {
         page += &format!("{}  \n", escaped(&line));
     }
-    let files = FileNames::of(profile, lines.functions.iter().map(|function| function.file));
+    let files = FileNames::of(profile);
     for function in &lines.functions {
         let block = text::block(profile, lines, function, WIDTH, Paint::Plain);
         // A fence of backticks longer than any inside.

@@ -30,7 +30,7 @@ pub fn text(reading: &Reading, lines: &Lines, width: usize, paint: Paint) -> Str
     for line in header(reading, &lines.choice).iter().flat_map(|line| wrapped(&printable(line), width)) {
         page += &format!("{line}\n");
     }
-    let files = FileNames::of(profile, lines.functions.iter().map(|function| function.file));
+    let files = FileNames::of(profile);
     for function in &lines.functions {
         page.push('\n');
         for line in wrapped(&printable(&title(profile, lines, &files, function)), width) {

@@ -2,6 +2,7 @@
 
 use crate::rules::reading::Reading;
 use crate::rules::verdict::words::Piece;
+use crate::tables::file_names::FileNames;
 use crate::tables::profile::Profile;
 use crate::views::report::chain_text::{chain, shown};
 use crate::views::report::groups::of_one_line;
@@ -22,7 +23,7 @@ pub fn markdown(reading: &Reading, report: &Report, warnings: &[String]) -> Stri
         page += &format!("{}  \n", pieces.collect::<String>());
     }
     page += &format!("\n| share | {weight} | where | expression | underneath |\n|--:|--:|---|---|---|\n");
-    let files = text::files_of(profile, report);
+    let files = FileNames::of(profile);
     let rows = of_one_line(profile, report).into_iter().flat_map(|group| {
         let first = group.first().copied();
         group.into_iter().map(move |position| (&report.rows[position], Some(position) == first))

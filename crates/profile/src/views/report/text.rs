@@ -45,7 +45,7 @@ pub fn text(reading: &Reading, report: &Report, width: Option<usize>, paint: Pai
         }
     }
     page.push('\n');
-    let files = files_of(profile, report);
+    let files = FileNames::of(profile);
     let lines: Vec<Line> = report.rows.iter().map(|row| line(profile, report, &files, row)).collect();
     let layout = Layout::of(&lines, width, paint);
     for group in of_one_line(profile, report) {
@@ -60,15 +60,6 @@ pub fn text(reading: &Reading, report: &Report, width: Option<usize>, paint: Pai
         page += &format!("{}\n", paint.quiet(&line));
     }
     page
-}
-
-pub(super) fn files_of(profile: &Profile, report: &Report) -> FileNames {
-    let callers = report.rows.iter().flat_map(|row| &row.callers);
-    let files_of_callers = callers.filter_map(|caller| match profile.functions[caller.function].home {
-        Home::Python { file, .. } => Some(file),
-        Home::C { .. } | Home::Mark => None,
-    });
-    FileNames::of(profile, report.rows.iter().filter_map(|row| row.subject.file).chain(files_of_callers))
 }
 
 /// `← views.py:88 page 24 %`, one for each caller, and `others 20 %` for the rest of the row.

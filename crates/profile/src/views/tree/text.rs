@@ -39,7 +39,7 @@ pub fn text(reading: &Reading, tree: &Tree, options: &Options, width: Option<usi
     let Lines { lines, small, has_runs } = Lines::of(profile, tree, options);
     let layout = Layout::of(tree, &lines, width);
     page += &format!("\n{}\n", paint.quiet(&format!("{}  path", layout.cells(COLUMNS.map(str::to_string)))));
-    let files = FileNames::of(profile, profile.files.enumerate().map(|(file, _)| file));
+    let files = FileNames::of(profile);
     for (line, depth) in lines {
         let indent = layout.indent(depth);
         match line {
@@ -99,7 +99,7 @@ pub struct TreeLine {
 /// The lines that `text` has, from root to leaf. What is too small for a line of its own is left out, and is in its caller's total.
 pub fn lines(reading: &Reading, tree: &Tree, options: &Options) -> Vec<TreeLine> {
     let profile = &reading.profile;
-    let files = FileNames::of(profile, profile.files.enumerate().map(|(file, _)| file));
+    let files = FileNames::of(profile);
     let Lines { lines, .. } = Lines::of(profile, tree, options);
     let line = |(line, depth): (Line, usize)| match line {
         Line::Branch(branch) => {
