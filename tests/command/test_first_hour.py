@@ -121,8 +121,8 @@ def refused(line: str, *holds: str, code: int = 2) -> Typed:
 HEADER = r"^CPython 3\.\d+\.\d+ · \S+ \S+ wall · \S+ \S+ CPU \+ \S+ \S+ genba's · 1 process, 1 thread · sampled every 1 ms"
 ACCOUNT = r"^ticks [\d,]+ = sampled [\d,]+ \+ dropped .* \+ refused .* · CPU covered \d"
 ONE_PLACE = r"^one place: \d+\.\d % of \S+ \S+ CPU is app\.py:6 distinct   value not in found$"
-# On a busy machine, or from a cold disk, such a program waits for longer than it works, or takes long enough to be judged: it begins and it ends.
-SHORT = r"^(too short to judge|waiting|start-up|gc): "
+# On a busy machine, or from a cold disk, such a program waits for longer than it works, or takes long enough to be judged: it begins and it ends, in many places.
+SHORT = r"^(too short to judge|waiting|start-up|gc|spread): "
 SCRIPT = "genba run -q app.py"
 # What runs already: it has begun when the next command comes, and ends behind it.
 RUNS = 'coproc python3 hangs.py; trap "kill $COPROC_PID" EXIT; read -ru "${COPROC[0]}"; '
@@ -289,7 +289,7 @@ WALK = {
         typed("genba run sleeps.py", r"^waiting: ", r"sleeps\.py:3 fetch   time\.sleep\(0\.05\)   sleeping"),
         # What the server did is the answer, and its handler the first row.
         typed("genba run server.py", r"^ *waited for work: .* in \S*server\.py:\d+ <module>.* \(genba tree --weight wall\)$",
-              r"\n\n *\d+\.\d % +\S+ \S+ +server\.py:\d+ prices\b"),
+              r"\n\n *\d+\.\d % +\S+ \S+ +\S*server\.py:\d+ prices\b"),
         typed("genba report --weight wall", "waiting for work"),
         typed("genba report --by thread", r"Thread-\d+ \(process_request_thread\)"),
         typed("genba tree --weight wall", "BaseServer.serve_forever "),

@@ -8,7 +8,7 @@ use crate::sampling::schedule::beside::CallEnds;
 use crate::sampling::schedule::looks::Looks;
 use crate::sampling::steps::Step;
 use crate::system::descriptor::Descriptor;
-use crate::system::proc::Doing;
+use crate::system::proc::{self, Doing};
 use crate::system::tasks;
 use crate::system::threads::ends::End;
 use genba_format::proto;
@@ -291,7 +291,7 @@ impl Thread {
             if self.syscall_file.is_none() {
                 match Descriptor::open_at(Some(tasks), &self.path("syscall"), libc::O_RDONLY) {
                     Ok(file) => self.syscall_file = Some(file),
-                    Err(libc::ENOENT | libc::ESRCH) => return Err(NotTold::Gone),
+                    Err(libc::ENOENT | libc::ESRCH) => return Err(self.not_listed()),
                     Err(libc::EMFILE | libc::ENFILE | libc::ENOMEM) => return Err(NotTold::Unknown),
                     // After dropped privileges, or without this file in the kernel.
                     Err(_) => self.syscall_file_refused = true,
@@ -306,11 +306,16 @@ impl Thread {
         }
         let file = match Descriptor::open_at(Some(tasks), &self.path("stat"), libc::O_RDONLY) {
             Ok(file) => file,
-            Err(libc::ENOENT | libc::ESRCH) => return Err(NotTold::Gone),
+            Err(libc::ENOENT | libc::ESRCH) => return Err(self.not_listed()),
             Err(_) => return Err(NotTold::Unknown),
         };
         let text = file.read_at_start(&mut buffer).ok_or(NotTold::Gone)?;
         Doing::parse_stat(text).ok_or(NotTold::Gone)
+    }
+
+    /// Why it has no file: a sandbox may answer so for one whose clock goes on.
+    fn not_listed(&self) -> NotTold {
+        if proc::thread_cpu_ns(self.tid).is_some() { NotTold::Unknown } else { NotTold::Gone }
     }
 
     /// `None`: the kernel does not tell (without CONFIG_SCHED_INFO).

@@ -21,8 +21,11 @@ pub enum Phase {
 const INITIALIZING: [&str; 3] = ["Py_InitializeFromConfig", "Py_InitializeEx", "pymain_init"];
 const FINALIZING: [&str; 3] = ["Py_FinalizeEx", "_Py_Finalize", "finalize_modules"];
 /// Python functions that only the beginning calls: they tell it where the C stack below them was cut, as in the first milliseconds of a process.
-const BEGINNING: [(&str, &str); 2] =
-    [("<frozen importlib._bootstrap>", "_install_external_importers"), ("<frozen getpath>", "<module>")];
+const BEGINNING: [(&str, &str); 3] = [
+    ("<frozen importlib._bootstrap>", "_install"),
+    ("<frozen importlib._bootstrap>", "_install_external_importers"),
+    ("<frozen getpath>", "<module>"),
+];
 
 impl Phase {
     #[must_use]

@@ -166,4 +166,16 @@ fn the_beginning_is_called_so_where_the_c_stack_was_cut() {
              40.0 %  64.0 ms  app.py:1 work (columns 1 to 9)
         "#]],
     );
+    let modules = "_install@<frozen·importlib._bootstrap>:1540[0-9] > _setup@<frozen·importlib._bootstrap>:1521[0-9] > ascii_decode[libpython3.13.so]";
+    check(
+        By::Expression,
+        &format!("{modules} x20\n{RUN} x80\n"),
+        expect![[r#"
+        one place: 80.0 % of 160 ms CPU is app.py:1 work
+
+         80.0 %   128 ms  app.py:1 work (columns 1 to 9)
+         20.0 %  32.0 ms  interpreter start-up
+                              _setup → ascii_decode 100 %
+    "#]],
+    );
 }
