@@ -8,6 +8,7 @@ import { placeWhere } from "./words";
 
 export interface ListedFile {
   readonly path: string;
+  readonly fileName: string;
   /** Of its heaviest line; null: no line of it was seen. */
   readonly share: Share | null;
 }
@@ -49,9 +50,9 @@ export function spotOf(tree: Tree, box: BoxIndex): Spot | null {
 
 /** Heaviest first. */
 export function filesByShare(sources: readonly Source[], shares: LineShares): ListedFile[] {
-  const files = sources.map(({ path }) => {
+  const files = sources.map(({ path, fileName }) => {
     const ofLines = [...(shares.get(path)?.values() ?? [])];
-    return { path, share: ofLines.length === 0 ? null : (Math.max(...ofLines) as Share) };
+    return { path, fileName, share: ofLines.length === 0 ? null : (Math.max(...ofLines) as Share) };
   });
   return files.sort((a, b) => (b.share ?? -1) - (a.share ?? -1));
 }

@@ -81,7 +81,7 @@ test("a share that is not nothing never reads as nothing", () => {
 });
 
 test("the callers of a row, and the share of the others", () => {
-  const caller = (line: number, share: number): { file: string; line: number; function: string; share: Share } => ({ file: "/app/views.py", line, function: "page", share: share as Share });
+  const caller = (line: number, share: number): { file: string; fileName: string; line: number; function: string; share: Share } => ({ file: "/app/views.py", fileName: "views.py", line, function: "page", share: share as Share });
   assert.equal(callersWords([caller(88, 0.5), caller(20, 0.3)]), "← views.py:88 page 50 %, ← views.py:20 page 30 %, others 20 %");
   assert.equal(callersWords([caller(88, 0.7), caller(20, 0.3)]), "← views.py:88 page 70 %, ← views.py:20 page 30 %");
   assert.equal(callersWords([]), "");

@@ -1,6 +1,7 @@
 // Numbers, places and names into words, the one place where nanoseconds stop being integers. Three significant digits at most;
 // `exact` keeps them all.
 import type { Accounting, Caller, Clocks, Filters, Frame, Meta, Process, Profile, Rare, Reason, Thread } from "./tables/profile";
+import { fileName } from "./tables/file-names";
 import { weightOfAll } from "./tables/totals";
 import { share } from "./tree/tree";
 import type { Place } from "./tree/tree";
@@ -88,16 +89,11 @@ export function plural(count: number, one: string, many = `${one}s`): string {
 }
 export const WEIGHT_WORDS: Readonly<Record<Weight, string>> = { cpu: "CPU", wall: "Wall", samples: "Samples", copied: "Copied", allocated: "Allocated" };
 
-/** The last part of a path. */
-export function fileName(path: string): string {
-  return path.slice(path.lastIndexOf("/") + 1);
-}
-
 /** `← views.py:88 page 50 %, …, others 20 %`: the shares and `others` add up to the row. */
 export function callersWords(callers: readonly Caller[]): string {
   if (callers.length === 0) return "";
-  const named = callers.map(({ file, line, function: name, share }) => {
-    const place = `${file === null ? "" : fileName(file)}${line === null ? "" : `:${line}`}`;
+  const named = callers.map(({ fileName: file, line, function: name, share }) => {
+    const place = `${file ?? ""}${line === null ? "" : `:${line}`}`;
     return `← ${place} ${name} ${partWords(share)}`;
   });
   const others = callers.reduce((rest, { share }) => rest - share, 1);
@@ -154,15 +150,15 @@ export function placeWhere(place: Place): string {
     case "folded":
       return "";
     case "function":
-      return where(place.frame.file, place.frame.firstLine);
+      return where(place.frame.fileName, place.frame.firstLine);
     case "expression":
-      return where(place.frame.file, place.frame.line, place.frame.column);
+      return where(place.frame.fileName, place.frame.line, place.frame.column);
     case "foreign":
       return [place.frame.file, place.frame.module].flatMap((path) => (path === null ? [] : [fileName(path)])).join(" · ");
   }
 }
-function where(file: string | null, line: number | null, column: number | null = null): string {
-  const place = file === null ? "no file" : fileName(file);
+function where(name: string | null, line: number | null, column: number | null = null): string {
+  const place = name ?? "no file";
   // Columns count from 0 in the recording and from 1 in the words of editors.
   return [place, line, column === null ? null : column + 1].filter((part) => part !== null).join(":");
 }

@@ -28,7 +28,7 @@ test("a refusal names the field, what was expected and what was found", () => {
   assert.throws(() => decodeRecording([]), { message: "field (whole text): expected an object, found []" });
 });
 
-const source = (text: string): Source[] => [{ path: "/app.py", chunks: [{ firstLine: 1, lines: text.split("\n") }] }];
+const source = (text: string): Source[] => [{ path: "/app.py", fileName: "app.py", chunks: [{ firstLine: 1, lines: text.split("\n") }] }];
 function checkMark(text: string, spot: { line: number; column: number; endColumn: number; expression: string }, expected: string): void {
   const marked = markExpression(source(text), { file: "/app.py", ...spot });
   const more = marked === null || marked.moreLines === 0 ? "" : ` +${marked.moreLines}`;

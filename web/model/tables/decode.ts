@@ -2,6 +2,7 @@
 // gives (docs/json.md), and `genba report --format json` in each weight, all rows. The only
 // place where plain numbers become units and indices. Keeps: what it gives is consistent, or it throws `Damaged`.
 import { decodeCollections } from "./collections";
+import { fileName, fileNames } from "./file-names";
 import { decodeHeaps } from "./heaps";
 import type { Caller, Filters, Folded, Frame, Mark, Meta, Moments, Process, Profile, Rare, Reason, Recording, Row, Rss, Samples, Source, Stacks, Thread, Totals, Verdict, VerdictPiece } from "./profile";
 import { counts, damaged, fraction, index, indices, indicesOrNull, integer, list, listOf, nullable, object, oneOf, orNull, record, text, whole, wholes, yes } from "./read";
@@ -19,7 +20,7 @@ const [textOrNull, wholeOrNull, texts] = [nullable(text), nullable(whole), listO
 const share = (at: Value): Share => fraction(at) as Share;
 
 const decodeFolded = record<Folded>({ rows: whole, share });
-const decodeFrame = record<Frame>({
+const decodeFrame = record<Omit<Frame, "fileName">>({
   kind: (at) => oneOf(at, KINDS),
   name: text,
   owner: nullable((at) => oneOf(at, OWNERS)),
@@ -39,8 +40,8 @@ const decodeFrame = record<Frame>({
   passesOn: (at) => orNull(at, yes) ?? false,
 });
 /** In place of a stack that was taken out whole (kept.ts). The command has the same mark: crates/profile/src/rules/filter.rs. */
-export const HIDDEN = decodeFrame({ field: "", value: { kind: "mark", name: "hidden" } });
-const decodeCode = record<Omit<Row, keyof Totals>>({
+export const HIDDEN: Frame = { ...decodeFrame({ field: "", value: { kind: "mark", name: "hidden" } }), fileName: null };
+const decodeCode = record<Omit<Row, keyof Totals | "fileName" | "callers">>({
   file: textOrNull,
   line: wholeOrNull,
   endLine: wholeOrNull,
@@ -55,9 +56,8 @@ const decodeCode = record<Omit<Row, keyof Totals>>({
   chainShare: nullable(share),
   split: listOf(record<{ readonly name: string; readonly share: Share }>({ name: text, share })),
   phase: textOrNull,
-  callers: listOf(record<Caller>({ file: textOrNull, line: wholeOrNull, function: text, share })),
 });
-const decodeRow = (at: Value): Row => ({ ...decodeCode(at), ...decodeTotals(at) });
+const decodeCallers = listOf(record<Omit<Caller, "fileName">>({ file: textOrNull, line: wholeOrNull, function: text, share }));
 const decodeMeta = record<Omit<Meta, "wall" | "cpu" | "interval" | "intervalMostly" | "startRealtimeMs">>({
   title: textOrNull,
   recording: textOrNull,
@@ -88,7 +88,7 @@ export function decodeRecording(value: unknown): Recording {
   const reports = object(page("reports"));
   // Bytes have a report only where the recording tells them. Each is read when it is first asked for: few readers look at a second weight.
   const read: Partial<Record<Weight, Row[]>> = {};
-  const rows = (weight: Weight): readonly Row[] => read[weight] ??= orNull(reports(weight), (at) => list(object(at)("rows"), decodeRow)) ?? [];
+  const rows = (weight: Weight): readonly Row[] => read[weight] ??= orNull(reports(weight), (at) => list(object(at)("rows"), (row) => decodeRow(row, names))) ?? [];
   const folded = byWeight((weight) => orNull(reports(weight), (at) => {
     const report = object(at);
     oneOf(report("weight"), [weight]);
@@ -97,6 +97,7 @@ export function decodeRecording(value: unknown): Recording {
   // The same in each of them.
   const verdict = orNull(object(reports("cpu"))("verdict"), decodeVerdict);
   const profile = decodeProfile(page("profile"));
+  const names = new Map(profile.frames.flatMap(({ file, fileName: name }) => (file === null || name === null ? [] : [[file, name] as const])));
   const collections = orNull(page("collections"), (at) => decodeCollections(at, profile.processes.length));
   const heaps = orNull(page("heaps"), (at) => decodeHeaps(at, profile.processes.length));
   return { profile, collections, heaps, rare: orNull(page("rare"), decodeRare), verdict, rows, folded };
@@ -118,7 +119,9 @@ export function decodeProfile(at: Value): Profile {
   const version = integer(top("version"));
   if (version > FORMAT_VERSION_MAX) throw damaged(top("version"), `at most ${FORMAT_VERSION_MAX}, which this page knows`);
 
-  const frames = list(top("frames"), decodeFrame);
+  const told = list(top("frames"), decodeFrame);
+  const names = fileNames(told.flatMap(({ kind, file }) => (kind === "python" ? (file ?? []) : [])));
+  const frames = told.map((frame): Frame => Object.assign(frame, { fileName: shortName(frame.file, names) }));
   const stacks = decodeStacks(top("nodes"), frames.length);
   const states = list(top("states"), text);
   const known = list(top("processes"), object).length;
@@ -166,10 +169,21 @@ export function decodeProfile(at: Value): Profile {
     moments: orNull(top("moments"), (at) => decodeMoments(at, samples.stack.length)),
     // A page of an earlier genba has no such key.
     marks: orNull(top("marks"), (at) => list(at, (row) => decodeMark(row, processes.length))) ?? [],
-    sources: list(top("sources"), decodeSource),
+    sources: list(top("sources"), (row) => decodeSource(row, names)),
     rss: list(top("rss"), (row) => decodeRss(row, processes.length)),
     warnings: list(top("warnings"), text),
   };
+}
+
+/** Null: no file. A file without a Python frame is called by the last part of its path. */
+function shortName(file: string | null, names: ReadonlyMap<string, string>): string | null {
+  return file === null ? null : (names.get(file) ?? fileName(file));
+}
+
+function decodeRow(at: Value, names: ReadonlyMap<string, string>): Row {
+  const code = decodeCode(at);
+  const callers = decodeCallers(object(at)("callers")).map((caller): Caller => ({ ...caller, fileName: shortName(caller.file, names) }));
+  return { ...code, fileName: shortName(code.file, names), callers, ...decodeTotals(at) };
 }
 
 function decodeTotals(at: Value): Totals {
@@ -242,10 +256,12 @@ function decodeThread(at: Value, processes: number): Thread {
   return { process: index(thread("process"), processes) as ProcessIndex, tid: orNull(thread("tid"), whole), name, kernelName, formerNames: before };
 }
 
-function decodeSource(at: Value): Source {
+function decodeSource(at: Value, names: ReadonlyMap<string, string>): Source {
   const source = object(at);
+  const path = text(source("path"));
   return {
-    path: text(source("path")),
+    path,
+    fileName: names.get(path) ?? fileName(path),
     chunks: list(source("chunks"), (row) => {
       const chunk = object(row);
       return { firstLine: whole(chunk("first_line")), lines: text(chunk("text")).split(/\r\n|\r|\n/) };

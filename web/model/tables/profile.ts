@@ -11,6 +11,8 @@ export interface Frame {
   readonly name: string;
   readonly owner: Owner | null;
   readonly file: string | null;
+  /** A short name, which no other file of the recording has. */
+  readonly fileName: string | null;
   readonly firstLine: number | null;
   readonly line: number | null;
   readonly endLine: number | null;
@@ -123,6 +125,7 @@ export interface Thread {
 
 export interface Source {
   readonly path: string;
+  readonly fileName: string;
   readonly chunks: readonly { readonly firstLine: number; readonly lines: readonly string[] }[];
 }
 
@@ -192,6 +195,7 @@ export interface Profile {
 /** A row of the report: an expression of the user's own code and what was below it. */
 export interface Row {
   readonly file: string | null;
+  readonly fileName: string | null;
   readonly line: number | null;
   readonly endLine: number | null;
   /** Null: no Python was on the stack. */
@@ -221,6 +225,7 @@ export interface Row {
 
 export interface Caller {
   readonly file: string | null;
+  readonly fileName: string | null;
   readonly line: number | null;
   readonly function: string;
   readonly share: Share;

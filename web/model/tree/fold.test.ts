@@ -9,7 +9,8 @@ import { madeProfile } from "../tables/made";
 import { buildTree, pathTo, placeOf, ROOT } from "./tree";
 import type { Place, Tree, Weights } from "./tree";
 import type { BoxIndex, Weight } from "../units";
-import { fileName, placeName } from "../words";
+import { fileName } from "../tables/file-names";
+import { placeName } from "../words";
 
 const nameOf = (tree: Tree, box: BoxIndex): string => placeName(placeOf(tree, box), { title: "app.py", processes: [], threads: [] });
 function drawn(tree: Tree, box: BoxIndex = ROOT): string {

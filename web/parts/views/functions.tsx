@@ -4,8 +4,10 @@ import type { JSX } from "preact";
 import { GROUPINGS, groupRows } from "../../model/groups";
 import type { Grouping, GroupRow } from "../../model/groups";
 import { placeOf, share, weightOf, ROOT } from "../../model/tree/tree";
+import type { Place } from "../../model/tree/tree";
 import type { Weighed, Weight } from "../../model/units";
-import { exactWords, fileName, originName, ownerName, placeWhere, shareWords, WEIGHT_WORDS, weightWords } from "../../model/words";
+import { fileName } from "../../model/tables/file-names";
+import { exactWords, originName, ownerName, placeWhere, shareWords, WEIGHT_WORDS, weightWords } from "../../model/words";
 import { Segments } from "../frame/buttons";
 import { More } from "../more";
 import type { PageState } from "../state/page-state";
@@ -15,7 +17,7 @@ const ROWS_FIRST = 200;
 const GROUPING_WORDS: Readonly<Record<Grouping, string>> = { expression: "Expression", line: "Line", function: "Function", file: "File", owner: "Whose code", origin: "Source of C names" };
 
 /** Of groups that are more than one place. */
-const NAME_OF: Partial<Readonly<Record<Grouping, (key: string) => string>>> = { owner: ownerName, file: fileName, origin: originName };
+const NAME_OF: Partial<Readonly<Record<Grouping, (key: string) => string>>> = { owner: ownerName, origin: originName };
 
 /** `by`: fixed, without the switch. */
 export function Functions({ state, by: fixed }: { state: PageState; by?: Grouping }): JSX.Element {
@@ -91,7 +93,7 @@ function Row({ state, row, by }: { state: PageState; row: GroupRow; by: Grouping
       <Figure state={state} row={row} column="total" weight={weight} />
       <Figure state={state} row={row} column="self" weight={weight} />
       <td class="name">
-        <button type="button">{NAME_OF[by]?.(row.key) ?? (by === "line" ? placeWhere(place) : state.nameOf(row.box))}</button>
+        <button type="button">{by === "file" ? fileOf(place, row.key) : NAME_OF[by]?.(row.key) ?? (by === "line" ? placeWhere(place) : state.nameOf(row.box))}</button>
         <span class="where">{by === "owner" ? "" : by === "origin" ? `mostly ${state.nameOf(row.box)}` : by === "file" ? row.key : placeWhere(place)}</span>
       </td>
     </tr>
@@ -106,4 +108,9 @@ function Figure({ state, row, column, weight }: { state: PageState; row: GroupRo
       <b>{shareWords(share(value, whole))}</b> {weightWords(value, weight)}
     </td>
   );
+}
+
+/** Where no source is known, the library. */
+function fileOf(place: Place, key: string): string {
+  return ("frame" in place ? place.frame.fileName : null) ?? fileName(key);
 }

@@ -5,7 +5,7 @@ import type { JSX } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { filesByShare, markedLine, sourceLines } from "../../model/source-view";
 import type { ListedLine } from "../../model/source-view";
-import { fileName, plural, shareWords } from "../../model/words";
+import { plural, shareWords } from "../../model/words";
 import type { PageState } from "../state/page-state";
 import { Chain } from "../chain";
 
@@ -35,8 +35,8 @@ export function SourceView({ state }: { state: PageState }): JSX.Element {
             state.chooseFile(value);
           }}
         >
-          {files.value.map(({ path, share }) => (
-            <option key={path} value={path}>{fileName(path)} {share === null ? "" : shareWords(share)}</option>
+          {files.value.map(({ path, fileName, share }) => (
+            <option key={path} value={path}>{fileName} {share === null ? "" : shareWords(share)}</option>
           ))}
         </select>
         <span class="quiet"> {file} · total: % with the line on the stack; own: % while the line itself ran</span>

@@ -4,7 +4,7 @@ import { markExpression } from "../../model/source";
 import type { WhereRow } from "../../model/rows";
 import { expressionKey } from "../../model/tree/tree";
 import type { Weighed } from "../../model/units";
-import { callersWords, exactWords, fileName, plural, shareWords, weightWords } from "../../model/words";
+import { callersWords, exactWords, plural, shareWords, weightWords } from "../../model/words";
 import type { PageState } from "../state/page-state";
 import { Chain } from "../chain";
 
@@ -74,7 +74,7 @@ function Hit({ state, row }: { state: PageState; row: WhereRow }): JSX.Element {
       <span class="hit-text">
         {row.isFurther ? null : (
           <span class="where">
-            <b>{spot.function ?? spot.phase ?? "no Python on the stack"}</b> {spot.file === null ? "" : fileName(spot.file)}
+            <b>{spot.function ?? spot.phase ?? "no Python on the stack"}</b> {spot.fileName}
             {spot.line === null ? "" : `:${spot.line}`}
           </span>
         )}

@@ -4,7 +4,8 @@ import { axisTicks } from "../../../model/time/axis";
 import type { MemoryLines } from "../../../model/time/memory";
 import type { Heap, Process } from "../../../model/tables/profile";
 import type { Ns, ProcessIndex } from "../../../model/units";
-import { bytesWords, fileName, momentWords } from "../../../model/words";
+import { fileName } from "../../../model/tables/file-names";
+import { bytesWords, momentWords } from "../../../model/words";
 
 const [WIDTH, HEIGHT] = [1000, 300];
 const [BYTES_TICKS, TIME_TICKS] = [6, 5];
