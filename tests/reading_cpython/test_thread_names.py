@@ -175,14 +175,14 @@ def test_a_thread_that_waits_until_its_end_has_its_name(workshop: Workshop) -> N
 # The kernel has a name of its own for each of them from birth: that of the thread that started it. Most of those that go have ended before a block
 # is written.
 RENAMED = LOOKS + """
-import ctypes, json, threading, time
+import ctypes, json, threading
 PR_SET_NAME = 15
 # From 3.14 on Python gives its name to the kernel.
 threading._set_name = None
 
-def spin(seconds):
-    until = time.thread_time() + seconds
-    while time.thread_time() < until:
+def goes():
+    looked = Looked()
+    while not looked.often(5):
         sum(range(200))
 
 def stays():
@@ -198,7 +198,7 @@ def stays():
 def starts():
     ctypes.CDLL(None).prctl(PR_SET_NAME, b"renamed", 0, 0, 0)
     for number in range(40):
-        thread = threading.Thread(target=spin, args=[0.004], name=f"goes {number}")
+        thread = threading.Thread(target=goes, name=f"goes {number}")
         thread.start()
         thread.join()
     thread = threading.Thread(target=stays, name="stays")
@@ -221,5 +221,5 @@ def test_the_kernel_is_asked_for_the_names_of_those_that_are_there_when_a_block_
     assert kernels["stays"] == "renamed", kernels
     # A look at /proc for each would cost more than the thread's sample. Where no CPU is idle many are met at their first instruction, before Python
     # has a name for them: the kernel is asked for that of these at once.
-    went = [kernel for name, kernel in kernels.items() if name.startswith("goes ")]
-    assert len(went) > 20 and went.count("renamed") <= len(went) * 3 / 4, kernels
+    went = [kernel for name, kernel in kernels.items() if name and name.startswith("goes ")]
+    assert len(went) > 20 and None in went, kernels
