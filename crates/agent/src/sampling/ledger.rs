@@ -85,6 +85,13 @@ pub enum Why {
     Refused(Refused),
 }
 
+impl Why {
+    /// The thread cannot be asked until the program does something about it: what it runs meanwhile is in no later sample.
+    const fn lasts(self) -> bool {
+        matches!(self, Why::Refused(Refused::SignalTaken | Refused::NoSignalStack | Refused::Masked))
+    }
+}
+
 /// Looks that ended without a sample, and the wall time that no sample will tell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Unsampled {
@@ -153,6 +160,8 @@ pub struct Ledger {
     /// Up to here each clock is in samples, or counted as in none. Of wall time a whole number of quanta, as the ends of samples are, so
     /// that from one sample to the next both tell the same.
     credited: [u64; CLOCKS],
+    /// CPU that no sample will have, as the thread could not be asked: counted as credited.
+    given_up_ns: u64,
     still: Option<WaitingSample>,
     /// Its last sample in this block, if the thread ran then and has not been seen waiting since.
     ran: Option<RunningSample>,
@@ -163,7 +172,7 @@ impl Ledger {
     #[must_use]
     pub const fn new(now_ns: u64, cpu_ns: u64) -> Ledger {
         let credited = Moment::new(now_ns.next_multiple_of(QUANTUM_NS), 0).0;
-        Ledger { cpu_ns, credited, still: None, ran: None }
+        Ledger { cpu_ns, credited, given_up_ns: 0, still: None, ran: None }
     }
 
     /// It began since the tick before: all that its clock tells it has run since then.
@@ -180,7 +189,19 @@ impl Ledger {
     /// CPU up to the last look that is in no sample.
     #[must_use]
     pub const fn cpu_not_sampled_ns(&self) -> u64 {
+        self.given_up_ns + self.cpu_carried_ns()
+    }
+
+    /// The part of it that the next sample will have.
+    #[must_use]
+    pub const fn cpu_carried_ns(&self) -> u64 {
         self.cpu_ns.saturating_sub(self.credited[Clock::Cpu as usize])
+    }
+
+    /// Whether it ran while it could not be asked: no sample of it, and of none of its kind, tells what it did then.
+    #[must_use]
+    pub const fn gave_up(&self) -> bool {
+        self.given_up_ns > 0
     }
 
     /// The waiting sample, if the thread was last seen waiting.
@@ -282,9 +303,20 @@ impl Ledger {
         self.still = still.map(WaitingSample::written);
     }
 
-    /// Looks end without a sample: their CPU is carried, their wall time is in no sample.
+    /// Looks end without a sample: their CPU is carried, unless the reason lasts; their wall time is in no sample.
     pub fn lose(&mut self, why: Why, ticks: u64, now_ns: u64) -> Unsampled {
+        if why.lasts() {
+            self.give_up();
+        }
         Unsampled { why, ticks, wall_ns: self.skip_wall(now_ns) }
+    }
+
+    /// What ran up to the last look is in no sample.
+    fn give_up(&mut self) {
+        self.ran = None;
+        let carried_ns = self.cpu_carried_ns();
+        self.given_up_ns += carried_ns;
+        self.credited[Clock::Cpu as usize] += carried_ns;
     }
 
     /// Wall time that no sample will tell, in whole quanta, too.

@@ -176,8 +176,8 @@ fn reason(profile: &Profile, shares: Shares<'_>) -> Reason {
         Reason::NotFollowed { processes, wall_ns, cpu_ns, recorded_ns: profile.clocks().cpu_ns }
     } else if let Some(stopped) = stopped(profile, waits, wall_ns) {
         stopped
-    } else if let Some(masked) = masked(profile) {
-        masked
+    } else if let Some(unasked) = unasked(profile) {
+        unasked
     } else if let Some(damaged) = damaged(profile, is_short) {
         damaged
     } else if is_short {
@@ -217,12 +217,16 @@ fn stopped(profile: &Profile, waits: bool, wall_ns: u64) -> Option<Reason> {
     is_told.then_some(Reason::Stopped { not_recorded_ns, cpu_ns })
 }
 
-/// Where threads that cannot be asked for their stacks used more CPU than all others.
-fn masked(profile: &Profile) -> Option<Reason> {
-    let unseen_ns = masked::unseen_ns(profile);
+/// Where threads that could not be asked for their stacks used more CPU than samples have.
+fn unasked(profile: &Profile) -> Option<Reason> {
     let cpu_ns = profile.clocks().cpu_sampled_ns;
-    let is_told = unseen_ns >= TIME_NS_MIN && unseen_ns > cpu_ns;
-    is_told.then_some(Reason::Masked { unseen_ns, cpu_ns })
+    let is_told = |unseen_ns: u64| unseen_ns >= TIME_NS_MIN && unseen_ns > cpu_ns;
+    let (masked_ns, taken_ns) = (masked::unseen_ns(profile), masked::taken_ns(profile));
+    if is_told(masked_ns) {
+        Some(Reason::Masked { unseen_ns: masked_ns, cpu_ns })
+    } else {
+        is_told(taken_ns).then_some(Reason::SignalTaken { unseen_ns: taken_ns, cpu_ns })
+    }
 }
 
 /// Where lost blocks took much of the CPU, or nearly all that there was to judge.

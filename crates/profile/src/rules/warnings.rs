@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 
 use crate::rules::pace::{Pace, higher_rate};
 use crate::rules::verdict::not_followed;
-use crate::rules::waits::masked;
+use crate::rules::waits::masked::{self, SIGNAL_TAKEN};
 use crate::rules::waits::pauses;
 use crate::rules::warnings::warning::Warning;
 use crate::rules::weight::{QUANTILE_95, Totals, Weight};
@@ -46,7 +46,7 @@ pub fn each(profile: &Profile, weight: Weight) -> Vec<Warning> {
         warnings.push(why_none(profile));
     } else if observations < FEW_SAMPLES as f64 && !profile.counts_calls() && !weight.is_in_bytes() {
         warnings.push(match profile.blocks_lost {
-            0 => few(samples, observations, higher_rate(profile)),
+            0 => few(profile, samples, observations),
             _ => Warning::new(few_words(samples, observations), remedies::of_lost(&profile.faults)),
         });
     }
@@ -120,9 +120,13 @@ pub(crate) fn observations(profile: &Profile, weight: Weight) -> f64 {
 }
 
 /// The margin is that of a share of one half, where it is largest: 1.96 × √(0.25 / n), in percentage points.
-fn few(samples: u64, observations: f64, rate: Option<u64>) -> Warning {
-    let rate = rate.map_or(String::new(), |rate| format!("--rate {rate} or "));
-    Warning::new(few_words(samples, observations), format!("try {rate}a longer run"))
+fn few(profile: &Profile, samples: u64, observations: f64) -> Warning {
+    let words = few_words(samples, observations);
+    if let Some(remedy) = against_a_lasting_refusal(profile) {
+        return Warning::new(words, remedy);
+    }
+    let rate = higher_rate(profile).map_or(String::new(), |rate| format!("--rate {rate} or "));
+    Warning::new(words, format!("try {rate}a longer run"))
 }
 
 fn few_words(samples: u64, observations: f64) -> String {
@@ -366,7 +370,7 @@ fn what_happened(reason: &str) -> (Option<&'static str>, &'static str) {
             "fewer are lost at a lower --rate",
         ),
         "masked" => (None, UNBLOCK),
-        "signal taken" => (None, "leave SIGURG to genba: take the program's handler for it out"),
+        SIGNAL_TAKEN => (None, "leave SIGURG to genba: take the program's handler for it out"),
         "no signal stack" => (None, "use a CPython that was not made by BOLT"),
         "fork" | "aside" => (None, "fork less often"),
         _ => (None, "fewer are lost on a quieter machine or at a lower --rate"),
@@ -494,7 +498,7 @@ fn against_unseen(profile: &Profile, clocks: &Clocks) -> &'static str {
 fn against_a_lasting_refusal(profile: &Profile) -> Option<&'static str> {
     let losses = avoidable_losses(profile);
     let (reason, ticks) = commonest(&losses)?;
-    let is_lasting = ["signal taken", "no signal stack", "masked"].contains(&reason);
+    let is_lasting = [SIGNAL_TAKEN, "no signal stack", "masked"].contains(&reason);
     let is_much = u128::from(ticks) * 20 > u128::from(losses.ticks);
     (is_lasting && is_much).then(|| what_happened(reason).1)
 }

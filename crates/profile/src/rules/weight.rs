@@ -259,8 +259,9 @@ struct Waiting {
 /// `moved`: how far the share of the time with work is moved before it is compared with a half.
 fn waiting(profile: &Profile, moved: &dyn Fn(f64) -> f64) -> Option<Waiting> {
     let short_waits = ShortWaits::of(profile);
-    // Of what lost blocks held the clocks tell nothing but its CPU. Threads that block genba's signal are only seen while they wait.
-    let unseen_ns = profile.clocks().cpu_lost_ns.saturating_add(masked::unseen_ns(profile));
+    // Of what lost blocks held the clocks tell nothing but its CPU. Threads that cannot be asked are only seen while they wait.
+    let unasked_ns = masked::unseen_ns(profile).saturating_add(masked::taken_ns(profile));
+    let unseen_ns = profile.clocks().cpu_lost_ns.saturating_add(unasked_ns);
     let working_ns = short_waits.working_ns().saturating_add(unseen_ns);
     let has_work = |wall_ns: u64| {
         let moved_ns = moved(figures::share(working_ns, wall_ns)) * wall_ns as f64;

@@ -83,3 +83,18 @@ fn threads_that_block_the_signal_are_not_judged_by_what_others_do() {
     "#]],
     );
 }
+
+/// A program that takes the signal runs on without stacks: no rows tell what it did then, and that it waited is not said either.
+#[test]
+fn a_program_that_takes_the_signal_is_not_judged_by_what_was_seen_before() {
+    let recording = |ticks: u64, unseen: &str| {
+        format!(
+            "{PROCESS}thread 7 main\nhot@app.py:1[4-9] x100\nnap@app.py:2[4-9] x900 asleep\n\
+             refused signal·taken {ticks}\nunsampled {unseen}\n"
+        )
+    };
+    check(&recording(400, "640ms"), expect![]);
+    check(&recording(400, "150ms"), expect![]);
+    // What other ticks lost is for other reasons.
+    check(&format!("{}dropped late 400\n", recording(300, "640ms")), expect![]);
+}

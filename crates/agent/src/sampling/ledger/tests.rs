@@ -192,7 +192,7 @@ impl Life {
         self.take_back();
         self.flush();
         self.passes(wall_ns, cpu_ns);
-        self.cpu_elsewhere_ns += self.ledger.cpu_not_sampled_ns() + (self.cpu_ns - self.ledger.cpu_ns());
+        self.cpu_elsewhere_ns += self.ledger.cpu_carried_ns() + (self.cpu_ns - self.ledger.cpu_ns());
         self.book.wall_not_sampled_ns += self.ledger.skip(self.now_ns, self.cpu_ns);
         self.looked_ns = self.now_ns;
         self.ledger.forget_wait();
@@ -325,14 +325,41 @@ fn of_a_thread_that_waited_for_a_cpu_no_cpu_is_in_its_sample() {
 
 #[test]
 fn a_lost_look_carries_its_cpu_and_tells_its_wall_time() {
-    for why in [Why::Dropped(Dropped::NoBuffer), Why::Refused(Refused::Masked), Why::Refused(Refused::SignalTaken)] {
+    for why in [Why::Dropped(Dropped::NoBuffer), Why::Refused(Refused::Moved), Why::Refused(Refused::Unreadable)] {
         let mut life = Life::new(0);
         life.passes(10 * MILLISECOND_NS, 6 * MILLISECOND_NS);
         life.ledger.advance(life.cpu_ns);
         life.lose(why, 1);
         life.laws_hold();
-        assert_eq!(life.ledger.cpu_not_sampled_ns(), 6 * MILLISECOND_NS);
+        let carried_ns = (life.ledger.cpu_not_sampled_ns(), life.ledger.cpu_carried_ns());
+        assert_eq!(carried_ns, (6 * MILLISECOND_NS, 6 * MILLISECOND_NS));
         assert!(life.book.wall_not_sampled_ns > 10 * MILLISECOND_NS - 2 * QUANTUM_NS);
+    }
+}
+
+#[test]
+fn what_a_thread_runs_that_cannot_be_asked_is_in_no_later_sample() {
+    for why in [Refused::SignalTaken, Refused::NoSignalStack, Refused::Masked].map(Why::Refused) {
+        let mut life = Life::new(0);
+        life.passes(MILLISECOND_NS, MILLISECOND_NS);
+        life.ask();
+        life.answer(false);
+        assert!(!life.ledger.gave_up());
+        for _ in 0..5 {
+            life.passes(10 * MILLISECOND_NS, 6 * MILLISECOND_NS);
+            life.ledger.advance(life.cpu_ns);
+            life.lose(why, 1);
+            life.laws_hold();
+        }
+        let carried_ns = (life.ledger.cpu_not_sampled_ns(), life.ledger.cpu_carried_ns());
+        assert_eq!((life.ledger.gave_up(), carried_ns), (true, (30 * MILLISECOND_NS, 0)));
+        // Then it can be asked again.
+        life.passes(2 * MILLISECOND_NS, 2 * MILLISECOND_NS);
+        life.ask();
+        life.answer(false);
+        let cpu_ns: Vec<u64> = life.book.samples.iter().map(|sample| sample.cpu_quanta * QUANTUM_NS).collect();
+        assert_eq!(cpu_ns, [MILLISECOND_NS, 2 * MILLISECOND_NS]);
+        life.laws_hold();
     }
 }
 
@@ -504,7 +531,7 @@ enum Event {
     TakeBack,
     Waits(State),
     Glance,
-    Lose(u64),
+    Lose(Why, u64),
     Flush,
     Stop(u64),
     Pause(u64, u64),
@@ -521,7 +548,8 @@ fn event() -> impl Strategy<Value = Event> {
         1 => Just(Event::TakeBack),
         4 => prop_oneof![Just(WAITING_FOR_CPU), Just(ASLEEP)].prop_map(Event::Waits),
         2 => Just(Event::Glance),
-        1 => (1..5_u64).prop_map(Event::Lose),
+        1 => (prop_oneof![Just(Why::Dropped(Dropped::Late)), Just(Why::Refused(Refused::SignalTaken))], 1..5_u64)
+            .prop_map(|(why, ticks)| Event::Lose(why, ticks)),
         1 => Just(Event::Flush),
         1 => (0..5_000 * MILLISECOND_NS).prop_map(Event::Stop),
         1 => time().prop_map(|(ns, percent)| Event::Pause(ns, ns * percent / 100)),
@@ -542,7 +570,7 @@ proptest! {
                 Event::TakeBack => life.take_back(),
                 Event::Waits(state) => life.waits(state),
                 Event::Glance => life.glance(),
-                Event::Lose(ticks) => life.lose(Why::Dropped(Dropped::Late), ticks),
+                Event::Lose(why, ticks) => life.lose(why, ticks),
                 Event::Flush => life.flush(),
                 Event::Stop(wall_ns) => life.stop(wall_ns),
                 Event::Pause(wall_ns, cpu_ns) => life.pause(wall_ns, cpu_ns),

@@ -34,7 +34,7 @@ const SPIN_NS_MAX: u64 = 50_000;
 const HANDLERS_NS_MAX: u64 = 2_000_000_000;
 
 impl Sampler {
-    /// Looks that end without a sample: their CPU is carried, their wall time is a row of its own.
+    /// Looks that end without a sample: their CPU is carried, unless the reason lasts; their wall time is a row of its own.
     pub(super) fn refuse(&mut self, index: usize, why: Refused, ticks: u64) {
         let unsampled = self.threads[index].ledger.lose(Why::Refused(why), ticks, monotonic_ns());
         self.write_unsampled(unsampled);

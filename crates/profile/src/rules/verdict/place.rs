@@ -212,6 +212,7 @@ impl Finder<'_> {
             | Reason::Damaged { .. }
             | Reason::Stopped { .. }
             | Reason::Masked { .. }
+            | Reason::SignalTaken { .. }
             | Reason::NotFollowed { .. } => Vec::new(),
         }
     }

@@ -82,6 +82,11 @@ pub enum Reason {
         unseen_ns: u64,
         cpu_ns: u64,
     },
+    /// While the program had genba's signal for itself, more CPU was used than samples have.
+    SignalTaken {
+        unseen_ns: u64,
+        cpu_ns: u64,
+    },
     NotFollowed {
         processes: u64,
         wall_ns: u64,
@@ -111,7 +116,8 @@ impl Reason {
             | Reason::NotFollowed { .. }
             | Reason::Damaged { .. }
             | Reason::Stopped { .. }
-            | Reason::Masked { .. } => "not judged",
+            | Reason::Masked { .. }
+            | Reason::SignalTaken { .. } => "not judged",
         }
     }
 

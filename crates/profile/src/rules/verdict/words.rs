@@ -195,6 +195,11 @@ impl Words<'_> {
                 duration(unseen_ns),
                 duration(cpu_ns)
             ),
+            Reason::SignalTaken { unseen_ns, cpu_ns } => format!(
+                "the program has SIGURG for itself, and so {} CPU has no stacks, {} has; the rows below have that",
+                duration(unseen_ns),
+                duration(cpu_ns)
+            ),
             Reason::NotFollowed { processes, wall_ns, cpu_ns, recorded_ns } => format!(
                 "{} ran for {} ({} CPU) and {} not in this recording, which holds {} CPU",
                 counted(processes, "Python of this run", "Pythons of this run"),

@@ -1,11 +1,15 @@
-//! Threads that block the signal which asks them for their stacks, as a library that masks all signals in its threads does.
+//! Threads that cannot be asked for their stacks: they block the signal that asks them, as a library that masks all signals in its threads
+//! does, or the program has that signal for itself.
 //! Owns: which threads these are, and how much CPU of theirs is in no sample. Never: says what is to be done about it.
 
 use std::collections::BTreeMap;
 
 use foldhash::HashMap;
 
-use crate::tables::profile::{Mark, MarkKind, Profile, Thread, ThreadIndex};
+use crate::tables::profile::{Mark, MarkKind, Process, ProcessIndex, Profile, Thread, ThreadIndex};
+
+/// The agent's word for a tick at which the program had the signal for itself.
+pub const SIGNAL_TAKEN: &str = "signal taken";
 
 /// Each once, with its CPU that is in no sample. A mark names the last thread of its number that had begun.
 pub fn threads(profile: &Profile) -> BTreeMap<ThreadIndex, (&Thread, u64)> {
@@ -32,4 +36,22 @@ pub fn threads(profile: &Profile) -> BTreeMap<ThreadIndex, (&Thread, u64)> {
 
 pub fn unseen_ns(profile: &Profile) -> u64 {
     threads(profile).values().fold(0, |sum, (_, unseen_ns)| sum.saturating_add(*unseen_ns))
+}
+
+/// CPU in no sample of processes that took the signal, where most of their lost ticks were lost to that.
+pub fn taken_ns(profile: &Profile) -> u64 {
+    let took = |process: &Process| {
+        let taken = process.accounting.refused.get(SIGNAL_TAKEN).copied().unwrap_or(0);
+        u128::from(taken) * 2 > u128::from(process.accounting.lost())
+    };
+    let masked = threads(profile);
+    let masked_ns = |index: ProcessIndex| {
+        let own = masked.values().filter(|(thread, _)| thread.process == index);
+        own.fold(0_u64, |sum, (_, unseen_ns)| sum.saturating_add(*unseen_ns))
+    };
+    let taken = profile.processes.enumerate().filter(|(_, process)| took(process));
+    taken.fold(0, |sum, (index, process)| {
+        let otherwise_ns = process.clocks.cpu_before_ns.saturating_add(masked_ns(index));
+        sum.saturating_add(process.clocks.cpu_not_sampled_ns.saturating_sub(otherwise_ns))
+    })
 }

@@ -64,17 +64,14 @@ impl Sampler {
         let thread = &mut self.threads[index];
         let Some(end) = thread.end else { return looks };
         let _ = thread.ledger.advance(end.cpu_ns);
-        // What it did while it blocked all signals no sample before it tells.
-        if thread.is_told_masked {
-            return looks;
-        }
         let at = Moment::new(end.at_ns, thread.ledger.cpu_ns());
         if let Some(extension) = thread.ledger.ended(at, looks as u32) {
             self.extend(Some(extension));
             return 0;
         }
         let Some(met) = thread.ran.last() else { return looks };
-        if thread.ledger.cpu_not_sampled_ns() < QUANTUM_NS {
+        // What it did while it could not be asked no sample before that tells.
+        if thread.ledger.gave_up() || thread.ledger.cpu_carried_ns() < QUANTUM_NS {
             return looks;
         }
         if looks == 0 {
@@ -92,7 +89,7 @@ impl Sampler {
         let thread = &self.threads[index];
         let Some(end) = thread.end else { return };
         match (thread.ran, clock) {
-            _ if thread.is_told_masked => {}
+            _ if thread.ledger.gave_up() => {}
             (Ran::Never, Some(clock)) => self.ended.owe_row(end.body, clock),
             (Ran::Never, None) => self.ended.owe(end.body, thread.ledger.cpu_not_sampled_ns()),
             (Ran::Once(met), _) => self.ended.meet(end, &[met]),
