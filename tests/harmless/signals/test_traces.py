@@ -44,3 +44,38 @@ def test_sigurg_looks_untouched_to_the_program(workshop: Workshop) -> None:
     text = "import signal\nprint(int(signal.getsignal(signal.SIGURG)))\n"
     run = workshop.run(workshop.write("look.py", text))
     assert run.answer() == 0, "SIG_DFL"
+
+
+TAKEN = """
+import json, signal, time
+
+def works(seconds):
+    begun = time.thread_time()
+    while time.thread_time() - begun < seconds: sum(range(1000))
+    return time.thread_time() - begun
+
+def before(): return works(0.1)
+def meanwhile(): return works(1)
+def after(): return works(0.1)
+
+first = before()
+signal.signal(signal.SIGURG, lambda number, frame: None)
+unseen = meanwhile()
+signal.signal(signal.SIGURG, signal.SIG_DFL)
+print(json.dumps([unseen, first + after()]))
+"""
+
+
+def test_what_runs_while_the_program_has_sigurg_is_in_no_sample(workshop: Workshop) -> None:
+    """None of it goes to what ran before or runs after, and nobody is told that the program waited."""
+    run = workshop.run(workshop.write("taken.py", TAKEN), flags=("--rate", "1000"))
+    unseen_s, seen_s = run.answer()
+    profile = run.profile()
+    of_phase = {
+        phase: profile.sum("cpu_ns", lambda row, phase=phase: phase in row.names()) / 1e9 for phase in ("before", "meanwhile", "after")
+    }
+    assert of_phase["before"] + of_phase["after"] < seen_s + unseen_s / 2, of_phase
+    assert of_phase["meanwhile"] < unseen_s / 2, of_phase
+    assert run.report_json()["verdict"]["reason"] == "not judged", run.report()
+    assert "the program has SIGURG for itself" in run.report()
+    run.check_laws()
