@@ -76,6 +76,6 @@ def test_what_runs_while_the_program_has_sigurg_is_in_no_sample(workshop: Worksh
     }
     assert of_phase["before"] + of_phase["after"] < seen_s + unseen_s / 2, of_phase
     assert of_phase["meanwhile"] < unseen_s / 2, of_phase
-    assert run.report_json()["verdict"]["reason"] == "not judged", run.report()
+    assert run.report_json()["verdict"]["name"] == "not judged", run.report()
     assert "the program has SIGURG for itself" in run.report()
     run.check_laws()

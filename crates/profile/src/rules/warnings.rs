@@ -28,7 +28,10 @@ pub fn warnings(profile: &Profile, weight: Weight) -> Vec<String> {
 /// ticks lost by chance, which the accounting counts.
 pub fn beside_too_short(profile: &Profile, weight: Weight) -> Vec<String> {
     let lost = losses(profile).filter(|_| against_a_lasting_refusal(profile).is_none());
-    let is_said = |warning: &Warning| warning.remedy().contains("a longer run") || lost.as_ref() == Some(warning);
+    let few = few(profile, samples(profile, weight), observations(profile, weight));
+    let is_said = |warning: &Warning| {
+        warning.remedy().contains("a longer run") || lost.as_ref() == Some(warning) || few == *warning
+    };
     let others = each(profile, weight).into_iter().filter(|warning| !is_said(warning));
     others.map(|warning| warning.to_string()).collect()
 }

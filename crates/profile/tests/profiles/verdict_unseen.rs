@@ -93,16 +93,25 @@ fn a_program_that_takes_the_signal_is_not_judged_by_what_was_seen_before() {
              refused signal·taken {ticks}\nunsampled {unseen}\n"
         )
     };
-    check(&recording(400, "640ms"), expect![[r#"
+    check(
+        &recording(400, "640ms"),
+        expect![[r#"
         not judged: the program has SIGURG for itself, and so 640 ms CPU has no stacks, 160 ms has; the rows below have that
-    "#]]);
-    check(&recording(400, "150ms"), expect![[r#"
+    "#]],
+    );
+    check(
+        &recording(400, "150ms"),
+        expect![[r#"
         waiting: 1.60 s wall, 160 ms CPU (10.0 %)
          90.0 %   1.44 s  app.py:2 nap   asleep
-    "#]]);
+    "#]],
+    );
     // What other ticks lost is for other reasons.
-    check(&format!("{}dropped late 400\n", recording(300, "640ms")), expect![[r#"
+    check(
+        &format!("{}dropped late 400\n", recording(300, "640ms")),
+        expect![[r#"
         waiting: 1.60 s wall, 160 ms CPU (10.0 %)
          90.0 %   1.44 s  app.py:2 nap   asleep
-    "#]]);
+    "#]],
+    );
 }
