@@ -158,7 +158,7 @@ fn why_none(profile: &Profile) -> Warning {
         Some(_) if sampled > 0 => none("no thread was seen running", "--weight wall shows what was waited for"),
         Some(_) if profile.accounting().ticks > 0 => {
             let losses = avoidable_losses(profile);
-            let remedy = commonest(&losses).map_or("try a longer run", |(reason, _)| what_happened(reason).1);
+            let remedy = commonest(&losses).map_or("try a longer run", |(reason, _)| remedies::of_lost_ticks(reason).1);
             none(&format!("none of {} ticks gave a stack", count(profile.accounting().ticks)), remedy)
         }
         Some(longest_ns) if longest_ns > LAST_BLOCK_NS_MAX => {
@@ -332,7 +332,7 @@ fn losses(profile: &Profile) -> Option<Warning> {
     }
     let (reason, ticks) = commonest(&accounting)?;
     let (all, most) = (percent(lost, accounting.ticks), percent(ticks, accounting.ticks));
-    let (why, remedy) = what_happened(reason);
+    let (why, remedy) = remedies::of_lost_ticks(reason);
     let why = why.map_or(String::new(), |why| format!(": {why}"));
     let what = format!("{all} % of the ticks gave no sample, most of them for the reason `{reason}` ({most} %){why}");
     Some(Warning::new(what, remedy))
@@ -353,35 +353,6 @@ fn commonest(accounting: &Accounting) -> Option<(&str, u64)> {
     reasons.max_by_key(|(_, ticks)| **ticks).map(|(reason, ticks)| (reason.as_str(), *ticks))
 }
 
-/// What the reason means and whether shares still hold (None: it says it all), and what helps. A recording does not say what ran at such a
-/// tick, so a warning cannot promise that shares are fair.
-fn what_happened(reason: &str) -> (Option<&'static str>, &'static str) {
-    match reason {
-        "late" => (
-            Some("genba's thread got no CPU in time; a thread's next sample counts the CPU time that passed"),
-            "fewer are lost on a quieter machine or at a lower --rate",
-        ),
-        "moved" => (
-            Some(
-                "the stack changed while genba read it; a thread's next sample counts the CPU time that passed; shares of \
-                 short calls may be too small",
-            ),
-            "genba trace counts calls",
-        ),
-        "no buffer" => (
-            Some("every buffer was in use; a thread's next sample counts the CPU time that passed"),
-            "fewer are lost at a lower --rate",
-        ),
-        "masked" => (None, UNBLOCK),
-        SIGNAL_TAKEN => (None, "leave SIGURG to genba: take the program's handler for it out"),
-        "no signal stack" => (None, "use a CPython that was not made by BOLT"),
-        "fork" | "aside" => (None, "fork less often"),
-        _ => (None, "fewer are lost on a quieter machine or at a lower --rate"),
-    }
-}
-
-const UNBLOCK: &str = "unblock SIGURG there (signal.pthread_sigmask)";
-
 /// Threads that block the signal that asks them, with the CPU that is in no sample of theirs: more than 1 % of the program's.
 pub(crate) fn masked(profile: &Profile) -> Option<Warning> {
     let all_ns = profile.clocks().cpu_ns;
@@ -396,7 +367,7 @@ pub(crate) fn masked(profile: &Profile) -> Option<Warning> {
         _ => (first_few(&names, ", ")?, "block", "their"),
     };
     let what = format!("{who} {block} signals, SIGURG among them: {unseen} of {their} CPU have no stacks");
-    Some(Warning::new(what, UNBLOCK))
+    Some(Warning::new(what, remedies::UNBLOCK))
 }
 
 /// The CPU of a thread that ended without a sample of it: it may have some that waited.
@@ -503,5 +474,5 @@ fn against_a_lasting_refusal(profile: &Profile) -> Option<&'static str> {
     let (reason, ticks) = commonest(&losses)?;
     let is_lasting = [SIGNAL_TAKEN, "no signal stack", "masked"].contains(&reason);
     let is_much = u128::from(ticks) * 20 > u128::from(losses.ticks);
-    (is_lasting && is_much).then(|| what_happened(reason).1)
+    (is_lasting && is_much).then(|| remedies::of_lost_ticks(reason).1)
 }

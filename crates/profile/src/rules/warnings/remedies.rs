@@ -1,5 +1,7 @@
-//! What helps against what a file, or the part of genba in a program, says of a recording in words of its own.
+//! What helps against what a file, or the part of genba in a program, says of a recording or of a lost tick in words of its own.
 //! Owns: a remedy for each of these words, and one for words that it does not know. Never: changes the words.
+
+use crate::rules::waits::masked::SIGNAL_TAKEN;
 
 /// A part of the words, and the remedy. The first that fits.
 type Remedies = [(&'static str, &'static str)];
@@ -85,4 +87,33 @@ pub fn of_note(words: &str) -> &'static str {
 
 fn first(remedies: &Remedies, words: &str) -> Option<&'static str> {
     remedies.iter().find(|(part, _)| words.contains(*part)).map(|(_, remedy)| *remedy)
+}
+
+pub(super) const UNBLOCK: &str = "unblock SIGURG there (signal.pthread_sigmask)";
+
+/// What the reason means and whether shares still hold (None: it says it all), and what helps. A recording does not say what ran at such a
+/// tick, so a warning cannot promise that shares are fair.
+pub(super) fn of_lost_ticks(reason: &str) -> (Option<&'static str>, &'static str) {
+    match reason {
+        "late" => (
+            Some("genba's thread got no CPU in time; a thread's next sample counts the CPU time that passed"),
+            "fewer are lost on a quieter machine or at a lower --rate",
+        ),
+        "moved" => (
+            Some(
+                "the stack changed while genba read it; a thread's next sample counts the CPU time that passed; shares of \
+                 short calls may be too small",
+            ),
+            "genba trace counts calls",
+        ),
+        "no buffer" => (
+            Some("every buffer was in use; a thread's next sample counts the CPU time that passed"),
+            "fewer are lost at a lower --rate",
+        ),
+        "masked" => (None, UNBLOCK),
+        SIGNAL_TAKEN => (None, "leave SIGURG to genba: take the program's handler for it out"),
+        "no signal stack" => (None, "use a CPython that was not made by BOLT"),
+        "fork" | "aside" => (None, "fork less often"),
+        _ => (None, "fewer are lost on a quieter machine or at a lower --rate"),
+    }
 }
