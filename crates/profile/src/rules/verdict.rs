@@ -21,8 +21,8 @@ mod waited_for_work;
 pub mod words;
 
 use crate::rules::verdict::not_followed::Pythons;
-use crate::rules::waits::masked;
 use crate::rules::waits::pauses::recorded_ns;
+use crate::rules::waits::unasked;
 use crate::rules::weight::{QUANTILE_95, Weight, choose, would_wait};
 use crate::tables::profile::{Clocks, Profile};
 use crate::words::figures::share;
@@ -221,7 +221,7 @@ fn stopped(profile: &Profile, waits: bool, wall_ns: u64) -> Option<Reason> {
 fn unasked(profile: &Profile) -> Option<Reason> {
     let cpu_ns = profile.clocks().cpu_sampled_ns;
     let is_told = |unseen_ns: u64| unseen_ns >= TIME_NS_MIN && unseen_ns > cpu_ns;
-    let (masked_ns, taken_ns) = (masked::unseen_ns(profile), masked::taken_ns(profile));
+    let (masked_ns, taken_ns) = (unasked::masked_ns(profile), unasked::taken_ns(profile));
     if is_told(masked_ns) {
         Some(Reason::Masked { unseen_ns: masked_ns, cpu_ns })
     } else {

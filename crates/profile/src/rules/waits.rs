@@ -2,6 +2,6 @@
 //! recording, or that a thread could not be asked whether it waits.
 
 pub mod for_work;
-pub mod masked;
 pub mod pauses;
 pub mod short;
+pub mod unasked;

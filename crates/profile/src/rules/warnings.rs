@@ -8,8 +8,8 @@ use std::cmp::Reverse;
 
 use crate::rules::pace::{Pace, higher_rate};
 use crate::rules::verdict::not_followed;
-use crate::rules::waits::masked::{self, SIGNAL_TAKEN};
 use crate::rules::waits::pauses;
+use crate::rules::waits::unasked::{self, SIGNAL_TAKEN};
 use crate::rules::warnings::warning::Warning;
 use crate::rules::weight::{QUANTILE_95, Totals, Weight};
 use crate::tables::profile::{Accounting, Clocks, Mark, MarkKind, Process, Profile, Thread};
@@ -356,7 +356,7 @@ fn commonest(accounting: &Accounting) -> Option<(&str, u64)> {
 /// Threads that block the signal that asks them, with the CPU that is in no sample of theirs: more than 1 % of the program's.
 pub(crate) fn masked(profile: &Profile) -> Option<Warning> {
     let all_ns = profile.clocks().cpu_ns;
-    let mut threads: Vec<(&Thread, u64)> = masked::threads(profile).into_values().collect();
+    let mut threads: Vec<(&Thread, u64)> = unasked::masked_threads(profile).into_values().collect();
     threads.retain(|(_, unseen_ns)| u128::from(*unseen_ns) * 100 > u128::from(all_ns));
     threads.sort_by_key(|(_, unseen_ns)| Reverse(*unseen_ns));
     let names: Vec<String> =
@@ -404,7 +404,7 @@ fn coverage(profile: &Profile) -> Option<Warning> {
     if !parts.is_empty() {
         what += &format!(" ({parts})");
     }
-    let masked = masked::threads(profile);
+    let masked = unasked::masked_threads(profile);
     let unmasked = profile.threads.enumerate().filter(|(index, _)| !masked.contains_key(index));
     let unseen: Vec<u64> = unmasked.filter_map(|(_, thread)| never_sampled_ns(thread)).collect();
     let unseen_ns = unseen.iter().fold(0_u64, |sum, ns| sum.saturating_add(*ns));

@@ -6,9 +6,9 @@ use std::fmt;
 use genba_format::measure::{self, Measure};
 
 use crate::rules::waits::for_work::ForWork;
-use crate::rules::waits::masked;
 use crate::rules::waits::pauses::recorded_ns;
 use crate::rules::waits::short::ShortWaits;
+use crate::rules::waits::unasked;
 use crate::tables::profile::{Process, ProcessIndex, Profile, SampleGroup};
 use crate::words::figures;
 
@@ -260,7 +260,7 @@ struct Waiting {
 fn waiting(profile: &Profile, moved: &dyn Fn(f64) -> f64) -> Option<Waiting> {
     let short_waits = ShortWaits::of(profile);
     // Of what lost blocks held the clocks tell nothing but its CPU. Threads that cannot be asked are only seen while they wait.
-    let unasked_ns = masked::unseen_ns(profile).saturating_add(masked::taken_ns(profile));
+    let unasked_ns = unasked::masked_ns(profile).saturating_add(unasked::taken_ns(profile));
     let unseen_ns = profile.clocks().cpu_lost_ns.saturating_add(unasked_ns);
     let working_ns = short_waits.working_ns().saturating_add(unseen_ns);
     let has_work = |wall_ns: u64| {

@@ -1,7 +1,7 @@
 //! What helps against what a file, or the part of genba in a program, says of a recording or of a lost tick in words of its own.
 //! Owns: a remedy for each of these words, and one for words that it does not know. Never: changes the words.
 
-use crate::rules::waits::masked::SIGNAL_TAKEN;
+use crate::rules::waits::unasked::SIGNAL_TAKEN;
 
 /// A part of the words, and the remedy. The first that fits.
 type Remedies = [(&'static str, &'static str)];
@@ -12,6 +12,7 @@ const OF_UNFINISHED: (&str, &str) = ("unfinished at", OF_NO_ROOM);
 const OF_FAULTS: &Remedies =
     &[OF_NEWER, OF_UNFINISHED, ("is shown as another file", "record both with the same source")];
 const OF_ANY_FAULT: &str = "copy the file again, or record again";
+pub(super) const UNBLOCK: &str = "unblock SIGURG there (signal.pthread_sigmask)";
 
 const OF_REFUSALS: &Remedies =
     &[("the kernel forbids", "allow these calls in its seccomp filter"), ("/proc", "mount /proc there")];
@@ -85,12 +86,6 @@ pub fn of_note(words: &str) -> &'static str {
     first(OF_NOTES, words).unwrap_or(OF_ANYTHING)
 }
 
-fn first(remedies: &Remedies, words: &str) -> Option<&'static str> {
-    remedies.iter().find(|(part, _)| words.contains(*part)).map(|(_, remedy)| *remedy)
-}
-
-pub(super) const UNBLOCK: &str = "unblock SIGURG there (signal.pthread_sigmask)";
-
 /// What the reason means and whether shares still hold (None: it says it all), and what helps. A recording does not say what ran at such a
 /// tick, so a warning cannot promise that shares are fair.
 pub(super) fn of_lost_ticks(reason: &str) -> (Option<&'static str>, &'static str) {
@@ -116,4 +111,8 @@ pub(super) fn of_lost_ticks(reason: &str) -> (Option<&'static str>, &'static str
         "fork" | "aside" => (None, "fork less often"),
         _ => (None, "fewer are lost on a quieter machine or at a lower --rate"),
     }
+}
+
+fn first(remedies: &Remedies, words: &str) -> Option<&'static str> {
+    remedies.iter().find(|(part, _)| words.contains(*part)).map(|(_, remedy)| *remedy)
 }

@@ -12,7 +12,7 @@ use crate::tables::profile::{Mark, MarkKind, Process, ProcessIndex, Profile, Thr
 pub const SIGNAL_TAKEN: &str = "signal taken";
 
 /// Each once, with its CPU that is in no sample. A mark names the last thread of its number that had begun.
-pub fn threads(profile: &Profile) -> BTreeMap<ThreadIndex, (&Thread, u64)> {
+pub fn masked_threads(profile: &Profile) -> BTreeMap<ThreadIndex, (&Thread, u64)> {
     let marks = || profile.marks.iter().filter(|mark| mark.kind == MarkKind::Masked);
     let mut of_number: HashMap<_, Vec<_>> = marks().map(|mark| ((mark.process, mark.value), Vec::new())).collect();
     // There may be very many threads, and hardly ever a mark.
@@ -34,8 +34,8 @@ pub fn threads(profile: &Profile) -> BTreeMap<ThreadIndex, (&Thread, u64)> {
     marks().filter_map(of_mark).collect()
 }
 
-pub fn unseen_ns(profile: &Profile) -> u64 {
-    threads(profile).values().fold(0, |sum, (_, unseen_ns)| sum.saturating_add(*unseen_ns))
+pub fn masked_ns(profile: &Profile) -> u64 {
+    masked_threads(profile).values().fold(0, |sum, (_, unseen_ns)| sum.saturating_add(*unseen_ns))
 }
 
 /// CPU in no sample of processes that took the signal, where most of their lost ticks were lost to that.
@@ -44,14 +44,14 @@ pub fn taken_ns(profile: &Profile) -> u64 {
         let taken = process.accounting.refused.get(SIGNAL_TAKEN).copied().unwrap_or(0);
         u128::from(taken) * 2 > u128::from(process.accounting.lost())
     };
-    let masked = threads(profile);
-    let masked_ns = |index: ProcessIndex| {
+    let masked = masked_threads(profile);
+    let own_masked_ns = |index: ProcessIndex| {
         let own = masked.values().filter(|(thread, _)| thread.process == index);
         own.fold(0_u64, |sum, (_, unseen_ns)| sum.saturating_add(*unseen_ns))
     };
     let taken = profile.processes.enumerate().filter(|(_, process)| took(process));
     taken.fold(0, |sum, (index, process)| {
-        let otherwise_ns = process.clocks.cpu_before_ns.saturating_add(masked_ns(index));
+        let otherwise_ns = process.clocks.cpu_before_ns.saturating_add(own_masked_ns(index));
         sum.saturating_add(process.clocks.cpu_not_sampled_ns.saturating_sub(otherwise_ns))
     })
 }
